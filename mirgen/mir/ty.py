@@ -1,0 +1,139 @@
+"""Types of MIR.  A type's identity is rustc's own text for it inside one crate; layouts are joined by that pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class TyBase:
+    """``text`` is rustc's spelling (regions erased) as printed while compiling ``crate``."""
+
+    text: str
+    crate: str = field(repr=False)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The key under which the layout table holds this type."""
+        return (self.crate, self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class IntTy(TyBase):
+    """Signed or unsigned integer; ``bits`` is 64 for ``isize`` and ``usize``."""
+
+    bits: int
+    signed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FloatTy(TyBase):
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoolTy(TyBase):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class CharTy(TyBase):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class StrTy(TyBase):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class NeverTy(TyBase):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class TupleTy(TyBase):
+    elems: tuple[Ty, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PointerTy(TyBase):
+    """A reference or raw pointer."""
+
+    pointee: Ty
+    mutable: bool
+    is_ref: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayTy(TyBase):
+    """``length`` is ``None`` where rustc left it generic."""
+
+    elem: Ty
+    length: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SliceTy(TyBase):
+    elem: Ty
+
+
+@dataclass(frozen=True, slots=True)
+class AdtTy(TyBase):
+    """``args`` are the type arguments (const and region arguments are in ``text`` only)."""
+
+    path: str
+    args: tuple[Ty, ...]
+    const_args: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FnSig:
+    inputs: tuple[Ty, ...]
+    output: Ty
+    abi: str
+    unsafe: bool
+    variadic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FnPtrTy(TyBase):
+    sig: FnSig
+
+
+@dataclass(frozen=True, slots=True)
+class FnDefTy(TyBase):
+    """The zero-sized type of the function ``path`` (rustc's callee text, generic arguments included)."""
+
+    path: str
+    sig: FnSig
+
+
+@dataclass(frozen=True, slots=True)
+class ClosureTy(TyBase):
+    path: str
+    closure_kind: Literal["Fn", "FnMut", "FnOnce"] | None
+    sig: FnSig | None
+    upvars: tuple[Ty, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DynTy(TyBase):
+    """``dyn Trait``; only its metadata (a vtable pointer) matters to a code generator."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnsupportedTy(TyBase):
+    """Generic parameters, projections, coroutines, pattern types, .. : ``what`` is the wire's kind."""
+
+    what: str
+
+
+Ty: TypeAlias = (
+    IntTy | FloatTy | BoolTy | CharTy | StrTy | NeverTy | TupleTy | PointerTy | ArrayTy | SliceTy | AdtTy | FnPtrTy
+    | FnDefTy | ClosureTy | DynTy | UnsupportedTy
+)  # fmt: skip
