@@ -37,7 +37,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """One MIR body.  Locals: ``_0`` is the return place, ``_1`` to ``_arg_count`` the arguments."""
+    """One MIR body.  Locals: ``_0`` is the return place, ``_1`` to ``_arg_count`` the arguments.
+
+    ``promoted`` is the index where ``kind`` is ``promoted``; ``ctfe`` marks the second body of a ``const fn``, the one
+    rustc itself evaluates.
+    """
 
     crate: str
     kind: Literal["fn", "const", "static", "static_mut", "promoted", "anon"]
@@ -48,6 +52,8 @@ class Body:
     scopes: tuple[Scope, ...]
     blocks: tuple[Block, ...]
     span: Span | None
+    promoted: int | None = None
+    ctfe: bool = False
 
     @property
     def name(self) -> str:

@@ -1,4 +1,7 @@
-"""Types of MIR.  A type's identity is rustc's own text for it inside one crate; layouts are joined by that pair."""
+"""Types of MIR.  A type's identity is rustc's own text for it inside one crate; layouts are joined by that pair.
+
+Equality and hashes use that identity alone, so a type is as cheap a dictionary key as a string, however deep it is.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,20 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TyBase:
     """``text`` is rustc's spelling (regions erased) as printed while compiling ``crate``."""
 
     text: str
     crate: str = field(repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, TyBase) and self.text == other.text and self.crate == other.crate
+
+    def __hash__(self) -> int:
+        return hash((self.text, self.crate))
 
     @property
     def key(self) -> tuple[str, str]:
@@ -22,7 +33,7 @@ class TyBase:
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class IntTy(TyBase):
     """Signed or unsigned integer; ``bits`` is 64 for ``isize`` and ``usize``."""
 
@@ -30,37 +41,37 @@ class IntTy(TyBase):
     signed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FloatTy(TyBase):
     bits: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class BoolTy(TyBase):
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CharTy(TyBase):
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StrTy(TyBase):
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class NeverTy(TyBase):
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TupleTy(TyBase):
     elems: tuple[Ty, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PointerTy(TyBase):
     """A reference or raw pointer."""
 
@@ -69,7 +80,7 @@ class PointerTy(TyBase):
     is_ref: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ArrayTy(TyBase):
     """``length`` is ``None`` where rustc left it generic."""
 
@@ -77,12 +88,12 @@ class ArrayTy(TyBase):
     length: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SliceTy(TyBase):
     elem: Ty
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class AdtTy(TyBase):
     """``args`` are the type arguments (const and region arguments are in ``text`` only)."""
 
@@ -100,12 +111,12 @@ class FnSig:
     variadic: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FnPtrTy(TyBase):
     sig: FnSig
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FnDefTy(TyBase):
     """The zero-sized type of the function ``path`` (rustc's callee text, generic arguments included)."""
 
@@ -113,7 +124,7 @@ class FnDefTy(TyBase):
     sig: FnSig
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ClosureTy(TyBase):
     path: str
     closure_kind: Literal["Fn", "FnMut", "FnOnce"] | None
@@ -121,12 +132,12 @@ class ClosureTy(TyBase):
     upvars: tuple[Ty, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DynTy(TyBase):
     """``dyn Trait``; only its metadata (a vtable pointer) matters to a code generator."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class UnsupportedTy(TyBase):
     """Generic parameters, projections, coroutines, pattern types, .. : ``what`` is the wire's kind."""
 
