@@ -1,0 +1,176 @@
+"""Module context ``cx`` and function context ``fx``: what every lowering function is handed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from llvmlite import ir
+
+from mirgen.errors import Diagnostic, InternalError, Location, UnsupportedError
+from mirgen.layout.data import FieldsArray, Layout, LayoutTable, ReprMemory, VariantsSingle
+from mirgen.lower import types
+from mirgen.lower.callsite import Lookup
+from mirgen.lower.value import Pair, Scalar
+from mirgen.mir.body import Body, FnKey, Program
+from mirgen.mir.statement import SourceInfo, Span, Statement, Terminator
+from mirgen.mir.ty import SliceTy, StrTy, Ty
+from mirgen.targets.base import Target
+
+
+@dataclass(frozen=True, slots=True)
+class PanicSite:
+    """One place that can panic; ``index`` is its number in ``Lowered.panics`` and at run time."""
+
+    index: int
+    message: str
+    span: Span | None
+
+
+@dataclass(slots=True)
+class ModuleContext:
+    """State of one module being lowered.
+
+    ``functions`` holds the declared LLVM function of every body, ``reached_from`` for each function the function that
+    first calls it (``None`` for a kernel's body), ``allocs`` the globals that ``constant.lower_alloc`` has made.
+    """
+
+    program: Program
+    layouts: LayoutTable
+    target: Target
+    module: ir.Module
+    intrinsics: Lookup
+    functions: dict[FnKey, ir.Function] = field(default_factory=dict[FnKey, ir.Function])
+    allocs: dict[int, ir.Constant] = field(default_factory=dict[int, ir.Constant])
+    panics: list[PanicSite] = field(default_factory=list[PanicSite])
+    symbols: dict[str, str] = field(default_factory=dict[str, str])
+    reached_from: dict[FnKey, FnKey | None] = field(default_factory=dict[FnKey, FnKey | None])
+    kernel_of: dict[FnKey, str] = field(default_factory=dict[FnKey, str])
+    diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    annotate: bool = False
+
+    def layout(self, ty: Ty) -> Layout:
+        """The layout of ``ty``; raises ``KeyError`` where the table has none (use ``fx.layout`` inside a body)."""
+        found = self.layouts.get(ty.key)
+        if found is not None:
+            return found
+        match ty:
+            case SliceTy(elem=elem):
+                inner = self.layout(elem)
+                return Layout(0, inner.align, ReprMemory(False), FieldsArray(inner.size, 0), VariantsSingle(0), False)
+            case StrTy():
+                return Layout(0, 1, ReprMemory(False), FieldsArray(1, 0), VariantsSingle(0), False)
+            case _:
+                raise KeyError(ty.text)
+
+    def declare(self, name: str, result: ir.Type, params: Sequence[ir.Type]) -> ir.Function:
+        """The external function ``name`` (LLVM intrinsics included), declared on first use."""
+        known = self.module.globals.get(name)
+        if known is not None:
+            if not isinstance(known, ir.Function) or known.function_type != ir.FunctionType(result, params):
+                raise InternalError(f"{name} is declared twice with different types")
+            return known
+        return ir.Function(self.module, ir.FunctionType(result, params), name)
+
+    def panic_site(self, message: str, span: Span | None) -> int:
+        """Registers a site and returns its index."""
+        index = len(self.panics)
+        self.panics.append(PanicSite(index, message, span))
+        return index
+
+    def chain(self, key: FnKey) -> str:
+        """``reached from kernel k: a -> b`` for the function ``key``."""
+        names = [key[1]]
+        at: FnKey | None = self.reached_from.get(key)
+        while at is not None and len(names) < 64:
+            names.append(at[1])
+            at = self.reached_from.get(at)
+        kernel = self.kernel_of.get(key, "?")
+        return f"reached from kernel {kernel}: " + " -> ".join(reversed(names))
+
+
+@dataclass(slots=True)
+class FunctionContext:
+    """State of one body being lowered.
+
+    ``b`` is the builder, ``ctx`` the hidden launch context (``None`` where the target has none).  ``ssa`` holds locals
+    that are plain values, ``slots`` the stack memory (``i8*``) of the others; use ``place.read_local`` and friends.
+    ``source`` and ``statement`` say what is being lowered, for messages.
+    """
+
+    cx: ModuleContext
+    key: FnKey
+    body: Body
+    function: ir.Function
+    b: ir.IRBuilder
+    ctx: ir.Value | None = None
+    blocks: list[ir.Block | None] = field(default_factory=list[ir.Block | None])
+    ssa: dict[int, Scalar | Pair] = field(default_factory=dict[int, Scalar | Pair])
+    slots: dict[int, tuple[ir.Value, int]] = field(default_factory=dict[int, tuple[ir.Value, int]])
+    entry: ir.Block | None = None
+    source: SourceInfo = SourceInfo(None, None)
+    statement: Statement | Terminator | None = None
+
+    # ---- layouts -------------------------------------------------------------------------------------------
+
+    def layout(self, ty: Ty) -> Layout:
+        """The layout of ``ty``; raises :class:`UnsupportedError` with span and chain where none is known."""
+        found = self.cx.layouts.get(ty.key)
+        if found is not None:
+            return found
+        try:
+            return self.cx.layout(ty)
+        except KeyError:
+            raise self.unsupported("MG0301", f"the layout of `{ty.text}` is not known") from None
+
+    # ---- memory --------------------------------------------------------------------------------------------
+
+    def alloca(self, size: int, align: int, name: str = "") -> ir.Value:
+        """Stack memory of the whole call, as ``i8*``: the ``alloca`` stands in the entry block."""
+        if self.entry is None:
+            raise InternalError("alloca before the entry block")
+        with self.b.goto_block(self.entry):
+            slot = self.b.alloca(types.llvm_blob(size), name=name)
+            slot.align = align
+            return self.b.bitcast(slot, types.PTR)
+
+    def offset(self, ptr: ir.Value, offset: int) -> ir.Value:
+        """``ptr`` plus a constant number of bytes inside one object."""
+        return ptr if offset == 0 else self.b.gep(ptr, [types.usize(offset)], inbounds=True)
+
+    def load(self, ptr: ir.Value, ty: ir.Type, align: int) -> ir.Value:
+        """A load of the memory type ``ty`` from ``ptr`` (``i8*``)."""
+        typed = ptr if ty is types.I8 else self.b.bitcast(ptr, ty.as_pointer())
+        return self.b.load(typed, align=align)
+
+    def store(self, value: ir.Value, ptr: ir.Value, align: int) -> None:
+        """A store of ``value`` (of a memory type) to ``ptr`` (``i8*``)."""
+        typed = ptr if value.type is types.I8 else self.b.bitcast(ptr, value.type.as_pointer())
+        self.b.store(value, typed, align=align)
+
+    # ---- messages ------------------------------------------------------------------------------------------
+
+    @property
+    def span(self) -> Span | None:
+        """Where the statement being lowered stands in the source."""
+        return self.source.span
+
+    def unsupported(
+        self, code: str, message: str, *, label: str = "", notes: Sequence[str] = (), helps: Sequence[str] = ()
+    ) -> UnsupportedError:
+        """The error to raise for user code that is refused: adds the span and the chain from the kernel."""
+        return UnsupportedError(
+            Diagnostic(
+                code, message, location(self.span or self.body.span), label,
+                notes=(*notes, self.cx.chain(self.key)), helps=tuple(helps),
+            )
+        )  # fmt: skip
+
+    def internal(self, message: str) -> InternalError:
+        """The error to raise for a fault of mirgen itself: carries the MIR statement."""
+        return InternalError(f"{message} (in {self.body.name})", statement=str(self.statement))
+
+
+def location(span: Span | None) -> Location | None:
+    """A MIR span as a diagnostic's location."""
+    return None if span is None else Location(span.file, span.line, span.col, span.end_line, span.end_col)

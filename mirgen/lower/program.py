@@ -1,0 +1,31 @@
+"""The entry point of lowering."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mirgen.layout.data import LayoutTable
+from mirgen.lower.context import PanicSite
+from mirgen.mir.body import Program
+from mirgen.targets.base import KernelAbi, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """LLVM text of a program.  ``symbols`` maps LLVM symbols to rustc's names."""
+
+    text: str
+    kernels: tuple[KernelAbi, ...]
+    panics: tuple[PanicSite, ...]
+    symbols: dict[str, str]
+
+
+def lower_program(program: Program, layouts: LayoutTable, target: Target, *, annotate: bool = False) -> Lowered:
+    """Lowers ``program`` for ``target``.
+
+    Raises :class:`UnsupportedError` with every diagnostic of every function, after all were tried; ``annotate`` puts
+    each MIR statement as a comment above its instructions.
+    """
+    from mirgen.lower.module import lower_module
+
+    return lower_module(program, layouts, target, annotate=annotate)

@@ -1,0 +1,142 @@
+"""What lowering asks of a target: names, kernel entries, and the operations that differ between GPU and host.
+
+A target holds no state: everything it emits goes through the function context ``fx`` (builder ``fx.b``) or the
+module context ``cx`` (``cx.module``).  Pointers are ``i8*``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from llvmlite import ir
+
+if TYPE_CHECKING:
+    from mirgen.lower.context import FunctionContext, ModuleContext
+
+ParamKind = Literal["scalar", "aggregate", "slice", "ref", "disjoint", "shared"]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelParam:
+    """One parameter as the host packs it: ``offset``, ``size`` and ``align`` in bytes in the parameter block.
+
+    Slices and ``Disjoint`` are two 8-byte words, pointer then element count; ``ref`` is one pointer; ``shared`` has
+    size 0 and is never an argument (``elem_size`` is then the bytes of block memory).  ``elem`` is rustc's text
+    of the element type of a slice, reference, ``Disjoint`` or ``Shared``.
+    """
+
+    name: str
+    rust_type: str
+    kind: ParamKind
+    offset: int
+    size: int
+    align: int
+    elem: str | None
+    elem_size: int
+    mutable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KernelAbi:
+    """``static_shared`` is the bytes of block memory that the kernel's ``Shared`` parameters take."""
+
+    name: str
+    params: tuple[KernelParam, ...]
+    static_shared: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntryParam:
+    """How one kernel parameter reaches the body.
+
+    ``llvm_types`` are the LLVM types of the body function's arguments that this parameter supplies, in order:
+    one or two immediates, or one ``i8*`` for a value in memory (``by_memory``: the entry must point it at a copy
+    that the body may write, ``param.size`` bytes aligned to ``param.align``); none for zero-sized types.
+    ``stored_types`` are the types in the parameter block (``i8`` where the immediate is ``i1``) at
+    ``param.offset`` plus ``stored_offsets``.  For ``shared``, ``shared`` is the ``addrspace(3)`` global, or the
+    byte offset in the block's memory on a target that has no such globals.
+    """
+
+    param: KernelParam
+    llvm_types: tuple[ir.Type, ...]
+    stored_types: tuple[ir.Type, ...]
+    stored_offsets: tuple[int, ...]
+    by_memory: bool
+    read_only: bool = False
+    shared_offset: int = 0
+
+
+class Target(Protocol):
+    """A code generation target."""
+
+    name: str
+    triple: str
+    data_layout: str
+    #: whether every function takes the launch context (``i8*``) as a hidden first parameter, ``fx.ctx``
+    hidden_ctx: bool
+
+    def finish_module(self, cx: ModuleContext) -> None:
+        """Called once after all bodies are lowered (metadata, declarations)."""
+        ...
+
+    def function_attributes(self, function: ir.Function, *, reaches_barrier: bool) -> None:
+        """Adds the target's attributes to an internal function right after its declaration."""
+        ...
+
+    def define_kernel(
+        self, cx: ModuleContext, abi: KernelAbi, params: Sequence[EntryParam], body: ir.Function
+    ) -> None:
+        """Emits the entry point ``abi.name``: fetches the parameters, calls ``body``, returns.
+
+        ``body`` takes the context first where ``hidden_ctx``, then each parameter's ``llvm_types``; it returns void.
+        """
+        ...
+
+    def special_register(self, fx: FunctionContext, register: str, axis: str) -> ir.Value:
+        """``register`` in ``tid ntid ctaid nctaid``, ``axis`` in ``x y z``: an ``i32``."""
+        ...
+
+    def barrier(self, fx: FunctionContext) -> None:
+        """A barrier of the whole block."""
+        ...
+
+    def panic(self, fx: FunctionContext, site: int, args: Sequence[ir.Value]) -> None:
+        """Ends the thread (GPU: the grid) for ``Lowered.panics[site]`` and terminates the current block.
+
+        ``args`` are at most two ``i64`` values for the message's placeholders.
+        """
+        ...
+
+    def trap(self, fx: FunctionContext) -> None:
+        """Stops execution without a message and terminates the current block."""
+        ...
+
+    def math(self, fx: FunctionContext, name: str, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:
+        """Calls the mathematical function that libdevice calls ``__nv_<name>`` (``sinf``, ``pow``, ..)."""
+        ...
+
+    def atomic_rmw(
+        self, fx: FunctionContext, op: str, ptr: ir.Value, value: ir.Value, *, ordering: str, scope: str
+    ) -> ir.Value:
+        """Returns the old value.  ``op`` is LLVM's name (``xchg add sub and or xor nand max min umax umin fadd``);
+        ``ordering`` is ``relaxed acquire release acq_rel seq_cst``; ``scope`` is ``block cluster device system``."""
+        ...
+
+    def atomic_cas(
+        self, fx: FunctionContext, ptr: ir.Value, expected: ir.Value, new: ir.Value, *, success: str, failure: str,
+        scope: str,
+    ) -> tuple[ir.Value, ir.Value]:  # fmt: skip
+        """Returns the old value and an ``i1`` for success.  Integers of 32 and 64 bits at least."""
+        ...
+
+    def atomic_load(
+        self, fx: FunctionContext, ptr: ir.Value, ty: ir.Type, *, ordering: str, scope: str
+    ) -> ir.Value: ...
+
+    def atomic_store(
+        self, fx: FunctionContext, ptr: ir.Value, value: ir.Value, *, ordering: str, scope: str
+    ) -> None: ...
+
+    def fence(self, fx: FunctionContext, *, ordering: str, scope: str) -> None: ...
