@@ -6,7 +6,10 @@ pub mod lex;
 pub mod parse;
 pub mod wire;
 
+pub mod args;
 pub mod dump;
+pub mod fail;
+pub mod files;
 pub mod invoke;
 pub mod layout;
 pub mod sidechannel;

@@ -1,1 +1,138 @@
-fn main() {}
+//! Command line of `mirgen-rustc`; as cargo's `RUSTC_WRAPPER` it takes rustc's instead.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use mirgen_rustc::dump::{self, Request};
+use mirgen_rustc::fail::{Failure, Result, USAGE};
+use mirgen_rustc::invoke::{Rustc, Thresholds};
+use mirgen_rustc::unit::Unit;
+use mirgen_rustc::wrapper;
+
+/// Asks a stock rustc for MIR and layouts and writes them as JSON.
+#[derive(Parser)]
+#[command(name = "mirgen-rustc", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Re-run a recorded unit's rustc for its MIR and write the bodies asked for.
+    Dump(Dump),
+}
+
+#[derive(Args)]
+struct Dump {
+    /// The recorded unit.
+    #[arg(long)]
+    unit: PathBuf,
+    /// Where the document goes.
+    #[arg(long, required_unless_present = "emit_text")]
+    out: Option<PathBuf>,
+    /// Only keep rustc's text and print its path.
+    #[arg(long)]
+    emit_text: bool,
+    #[command(flatten)]
+    how: How,
+}
+
+#[derive(Args)]
+struct How {
+    /// How far rustc inlines; as the unit was compiled by default.
+    #[arg(long, value_enum)]
+    thresholds: Option<ThresholdsArg>,
+    /// Leave out file, line and column of statements.
+    #[arg(long)]
+    no_spans: bool,
+    /// One more `--cfg` for rustc.
+    #[arg(long = "cfg")]
+    cfgs: Vec<String>,
+    /// One more environment variable for rustc, `NAME=VALUE`.
+    #[arg(long = "env", value_parser = name_value)]
+    env: Vec<(String, String)>,
+    /// Compile with `--cfg mirgen_queries` and this `MIRGEN_QUERY_DIR`.
+    #[arg(long)]
+    query_dir: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ThresholdsArg {
+    Root,
+    Default,
+}
+
+fn name_value(text: &str) -> std::result::Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("{text} is not NAME=VALUE"))?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+impl How {
+    fn request(self) -> Result<Request> {
+        let mut request = Request {
+            thresholds: self.thresholds.map(|thresholds| match thresholds {
+                ThresholdsArg::Root => Thresholds::Root,
+                ThresholdsArg::Default => Thresholds::Default,
+            }),
+            spans: !self.no_spans,
+            cfgs: self.cfgs,
+            env: self.env,
+            inputs: Vec::new(),
+        };
+        if let Some(dir) = self.query_dir {
+            let dir = dir
+                .canonicalize()
+                .map_err(|error| Failure::usage(format!("cannot find {}: {error}", dir.display())))?;
+            request.cfgs.push("mirgen_queries".to_owned());
+            request.env.push(("MIRGEN_QUERY_DIR".to_owned(), dir.to_string_lossy().into_owned()));
+            request.inputs.push(dir);
+        }
+        Ok(request)
+    }
+}
+
+fn dump(args: Dump) -> Result<()> {
+    let unit = Unit::load(&args.unit)?;
+    let rustc = rustc_of(&args.unit, &unit)?;
+    let text = dump::mir_text(&args.unit, &unit, &rustc, &args.how.request()?)?;
+    if args.emit_text {
+        println!("{}", text.path.display());
+    }
+    Ok(())
+}
+
+fn rustc_of(unit_path: &std::path::Path, unit: &Unit) -> Result<Rustc> {
+    let dir = unit_path.parent().unwrap_or(std::path::Path::new("."));
+    if let Some(toolchain) = unit.env.get("RUSTUP_TOOLCHAIN") {
+        std::env::set_var("RUSTUP_TOOLCHAIN", toolchain);
+    }
+    Rustc::ask_cached(std::path::Path::new(&unit.rustc), dir)
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = match std::env::args_os().map(|arg| arg.into_string()).collect() {
+        Ok(args) => args,
+        Err(arg) => {
+            eprintln!("mirgen-rustc: argument is not UTF-8: {}", arg.to_string_lossy());
+            return ExitCode::from(USAGE);
+        }
+    };
+    let done = if wrapper::is_wrapper(&args) {
+        wrapper::run(&args)
+    } else {
+        match Cli::parse().command {
+            Command::Dump(args) => dump(args).map(|()| 0),
+        }
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            if !failure.message.is_empty() {
+                eprintln!("{}", failure.message);
+            }
+            ExitCode::from(failure.code)
+        }
+    }
+}

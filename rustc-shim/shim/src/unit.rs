@@ -1,0 +1,166 @@
+//! One compilation that cargo asked for, recorded so that rustc can be asked the same again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::args::Args;
+use crate::fail::{Failure, Result};
+use crate::files;
+
+pub const VERSION: u32 = 1;
+
+/// A recorded compilation.  Paths are as cargo gave them, relative ones to `cwd`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Unit {
+    pub schema: String,
+    pub version: u32,
+    pub crate_name: String,
+    pub edition: String,
+    pub crate_types: Vec<String>,
+    pub target: String,
+    /// Whether the user asked for this package itself (`CARGO_PRIMARY_PACKAGE`).
+    pub primary: bool,
+    /// `name`, `version` and `manifest_dir` of the cargo package.
+    pub package: Package,
+    /// The compiler as cargo named it.
+    pub rustc: String,
+    pub cwd: PathBuf,
+    /// cargo's arguments, without what mirgen adds.
+    pub args: Vec<String>,
+    /// The environment that the crate may see: cargo's variables and those its dep-info names.
+    pub env: BTreeMap<String, String>,
+    pub sysroot: Option<String>,
+    /// The metadata file that depending crates use.
+    pub metadata: Option<PathBuf>,
+    /// rustc's dep-info file: every source file read.
+    pub dep_info: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Package {
+    pub name: String,
+    pub version: String,
+    pub manifest_dir: String,
+}
+
+/// Whether debug assertions and overflow checks are on, as cargo's profile means them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Checks {
+    pub debug_assertions: bool,
+    pub overflow_checks: bool,
+}
+
+impl Unit {
+    /// Reads a recorded unit.
+    pub fn load(path: &Path) -> Result<Self> {
+        let unit: Self = files::read_json(path)?;
+        if unit.schema != "mirgen-unit" || unit.version != VERSION {
+            return Err(Failure::usage(format!(
+                "{} is {} version {}, not mirgen-unit version {VERSION}",
+                path.display(),
+                unit.schema,
+                unit.version
+            )));
+        }
+        Ok(unit)
+    }
+
+    pub fn parsed(&self) -> Args {
+        Args::parse(&self.args)
+    }
+
+    /// The source files that rustc read, from its dep-info.
+    pub fn sources(&self) -> Vec<PathBuf> {
+        let Some(path) = &self.dep_info else { return Vec::new() };
+        let text = std::fs::read_to_string(self.cwd.join(path)).unwrap_or_default();
+        dep_info_files(&text).into_iter().map(|file| self.cwd.join(file)).collect()
+    }
+
+    /// The metadata files of this unit's direct dependencies.
+    pub fn externs(&self) -> Vec<(String, PathBuf)> {
+        let parsed = self.parsed();
+        let named = parsed.values("--extern").filter_map(|value| value.split_once('='));
+        // Options before the name: `--extern priv:name=path`.
+        named.map(|(name, path)| (name.rsplit(':').next().unwrap_or(name).to_owned(), self.cwd.join(path))).collect()
+    }
+}
+
+/// What cargo's profile says about run-time checks: rustc turns both on when it does not optimise.
+pub fn checks(args: &Args) -> Checks {
+    let flag = |name: &str| args.codegen(name).map(|value| !matches!(value, "n" | "no" | "off" | "false"));
+    let optimised = match args.codegen("opt-level") {
+        Some(level) => level != "0",
+        None => args.has_flag("-O"),
+    };
+    let debug_assertions = flag("debug-assertions").unwrap_or(!optimised);
+    Checks { debug_assertions, overflow_checks: flag("overflow-checks").unwrap_or(debug_assertions) }
+}
+
+/// The prerequisites in the first rule of a dep-info file.
+pub fn dep_info_files(text: &str) -> Vec<PathBuf> {
+    let Some((_, files)) = text.lines().find_map(|line| line.split_once(": ")) else {
+        return Vec::new();
+    };
+    let mut out = Vec::new();
+    let mut file = String::new();
+    let mut chars = files.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if chars.peek() == Some(&' ') => file.extend(chars.next()),
+            ' ' => out.push(std::mem::take(&mut file)),
+            c => file.push(c),
+        }
+    }
+    out.push(file);
+    out.into_iter().filter(|file| !file.is_empty()).map(PathBuf::from).collect()
+}
+
+/// The environment variables that a dep-info file says the crate read, those that were set.
+pub fn dep_info_env(text: &str) -> Vec<(String, String)> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("# env-dep:"));
+    let set = lines.filter_map(|line| line.split_once('='));
+    set.map(|(name, value)| (unescape(name), unescape(value))).collect()
+}
+
+fn unescape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (c, c == '\\') {
+            (_, true) => match chars.next() {
+                Some('n') => out.push('\n'),
+                Some('r') => out.push('\r'),
+                Some(other) => out.push(other),
+                None => out.push('\\'),
+            },
+            (c, false) => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_dep_info() {
+        let text = "/t/a.d: src/lib.rs src/with\\ space.rs\n\n/t/liba.rmeta: src/lib.rs\n\nsrc/lib.rs:\n\
+                    # env-dep:A=x\\ny\\\\z\n# env-dep:B\n";
+        assert_eq!(dep_info_files(text), [Path::new("src/lib.rs"), Path::new("src/with space.rs")]);
+        assert_eq!(dep_info_env(text), [("A".to_owned(), "x\ny\\z".to_owned())]);
+    }
+
+    #[test]
+    fn checks_follow_the_profile() {
+        let checks = |args: &[&str]| checks(&Args::parse(args));
+        let of = |debug_assertions, overflow_checks| Checks { debug_assertions, overflow_checks };
+        assert_eq!(checks(&[]), of(true, true));
+        assert_eq!(checks(&["-O"]), of(false, false));
+        assert_eq!(checks(&["-C", "opt-level=3"]), of(false, false));
+        assert_eq!(checks(&["-C", "opt-level=3", "-C", "overflow-checks=on"]), of(false, true));
+        assert_eq!(checks(&["-C", "debug-assertions=off"]), of(false, false));
+    }
+}
