@@ -1,0 +1,195 @@
+"""Running cargo: the user's crate and its dependencies are compiled by stock rustc to metadata that keeps MIR.
+
+rustc's and cargo's messages pass through untouched.  The shim, as ``RUSTC_WRAPPER``, records each unit of the target.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from mirgen.cargo.options import CargoOptions
+from mirgen.cargo.sysroot import MISSING_SOURCES, build_sysroot, built_sysroot
+from mirgen.cargo.toolchain import NVPTX_TARGET, Toolchain, find_program, find_shim, find_toolchain
+from mirgen.errors import InvalidInputError, ToolError
+
+#: Raised when recorded units of an older mirgen must not be taken for this one's.
+_STAMP = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One crate as it was compiled.  ``record`` is the file that lets the shim ask rustc the same again."""
+
+    crate_name: str
+    record: Path
+    primary: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CargoBuild:
+    """``root`` is the unit that holds the kernels; ``units`` are all of the target by crate name, ``core`` and
+    ``alloc`` among them where their MIR can be had."""
+
+    toolchain: Toolchain
+    shim: Path
+    target: str
+    root: Unit
+    units: tuple[Unit, ...]
+    package_name: str
+    package_dir: Path
+    output_dir: Path
+    work_dir: Path
+
+
+def cargo_build(options: CargoOptions) -> CargoBuild:
+    """Compile what ``options`` select.
+
+    Raises:
+        ToolError: cargo or rustc failed (their messages have already been shown), or is not installed.
+        InvalidInputError: the selection is not one crate.
+    """
+    toolchain = find_toolchain()
+    cargo = find_program("cargo", "CARGO")
+    shim = find_shim()
+    target, sysroot = choose_target(options, toolchain)
+    package = _package(cargo, options)
+    base = options.target_dir or Path(package["target_directory"])
+    work = base / "mirgen" / "build" / f"{toolchain.identity}-{target}"
+    units_dir = work / "units"
+    units_dir.mkdir(parents=True, exist_ok=True)
+    environment = {
+        **os.environ,
+        "RUSTC": str(toolchain.rustc),
+        "RUSTC_WRAPPER": str(shim),
+        "MIRGEN_WRAPPER_DIR": str(units_dir),
+        "MIRGEN_TARGET": target,
+        "MIRGEN_STAMP": f"{_STAMP}-{shim.stat().st_mtime_ns}",
+    }
+    environment.pop("RUSTC_WORKSPACE_WRAPPER", None)
+    environment.pop("MIRGEN_SYSROOT", None)
+    if sysroot is not None:
+        environment["MIRGEN_SYSROOT"] = str(sysroot)
+    command = [str(cargo), "check", "--target", target, "--target-dir", str(work), *options.selection()]
+    command += ["--message-format", "json-render-diagnostics"]
+    command += ["--quiet"] if options.quiet else []
+    command += ["-" + "v" * options.verbose] if options.verbose else []
+    command += ["--color", options.color or ("always" if sys.stderr.isatty() else "auto")]
+    command += list(options.extra)
+    artifacts = _run_cargo(command, environment)
+    units = _units(artifacts, units_dir, package["id"])
+    roots = [unit for unit, is_root in units if is_root]
+    if len(roots) != 1:
+        raise InvalidInputError(f"cargo compiled {len(roots)} crates of package `{package['name']}`; mirgen needs one")
+    every = [unit for unit, _ in units]
+    if sysroot is not None:
+        every += [
+            Unit(name, sysroot / "units" / f"{name}.json", False) for name in ("core", "alloc")
+        ]  # fmt: skip
+    return CargoBuild(
+        toolchain=toolchain,
+        shim=shim,
+        target=target,
+        root=roots[0],
+        units=tuple(every),
+        package_name=package["name"],
+        package_dir=Path(package["manifest_path"]).parent,
+        output_dir=base / "mirgen",
+        work_dir=work,
+    )
+
+
+def choose_target(options: CargoOptions, toolchain: Toolchain) -> tuple[str, Path | None]:
+    """The rustc target, and mirgen's own sysroot for it where one is used.
+
+    ``auto`` takes nvptx64 when its core is shipped, was built, or can be built from installed sources.
+
+    Raises:
+        ToolError: nvptx64 was asked for and its core cannot be had.
+    """
+    if options.target == "host":
+        return toolchain.host, None
+    built = built_sysroot(toolchain)
+    if built is not None:
+        return NVPTX_TARGET, built
+    if toolchain.has_shipped_core(NVPTX_TARGET):
+        return NVPTX_TARGET, None
+    if options.target == "nvptx64":
+        if toolchain.library is None:
+            raise ToolError(
+                "rustc", f"no core for {NVPTX_TARGET}: `rustup target add {NVPTX_TARGET}`; or {MISSING_SOURCES}, then "
+                "`cargo mirgen setup`"
+            )  # fmt: skip
+        return NVPTX_TARGET, build_sysroot(toolchain, progress=_status)
+    return toolchain.host, None
+
+
+def _status(message: str) -> None:
+    print(f"{'Building':>12} {message}", file=sys.stderr, flush=True)
+
+
+def _package(cargo: Path, options: CargoOptions) -> dict[str, Any]:
+    """The selected package from ``cargo metadata``, with the workspace's target directory added."""
+    command = [str(cargo), "metadata", "--format-version", "1", "--no-deps", *options.resolution()]
+    if options.manifest_path is not None:
+        command += ["--manifest-path", str(options.manifest_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ToolError("cargo", "cargo metadata failed", command=command, output=done.stderr, status=done.returncode)
+    metadata = json.loads(done.stdout)
+    packages: list[dict[str, Any]] = metadata["packages"]
+    chosen = [p for p in packages if options.package in (None, p["name"], p["id"])]
+    if options.package is None and len(chosen) > 1:
+        here = options.manifest_path.resolve() if options.manifest_path else _nearest_manifest()
+        chosen = [p for p in packages if Path(p["manifest_path"]).resolve() == here]
+    if len(chosen) != 1:
+        names = ", ".join(sorted(p["name"] for p in packages))
+        asked = f"no package `{options.package}`" if options.package else "which package?"
+        raise InvalidInputError(f"{asked} The workspace holds: {names}. Choose one with `--package`")
+    return {**chosen[0], "target_directory": metadata["target_directory"]}
+
+
+def _nearest_manifest() -> Path | None:
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        if (folder / "Cargo.toml").is_file():
+            return (folder / "Cargo.toml").resolve()
+    return None
+
+
+def _run_cargo(command: list[str], environment: dict[str, str]) -> list[dict[str, Any]]:
+    """Run cargo, its messages on our stderr; the artifacts that it reports."""
+    artifacts: list[dict[str, Any]] = []
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            try:
+                message = cast(dict[str, Any], json.loads(line))
+            except json.JSONDecodeError:
+                sys.stderr.write(line)
+                continue
+            if message.get("reason") == "compiler-artifact":
+                artifacts.append(message)
+    if process.returncode != 0:
+        raise ToolError("cargo", "", command=command, status=process.returncode)
+    return artifacts
+
+
+def _units(artifacts: list[dict[str, Any]], units_dir: Path, root_package: str) -> list[tuple[Unit, bool]]:
+    """The recorded units of the artifacts; build scripts and proc-macros have none."""
+    units: list[tuple[Unit, bool]] = []
+    for artifact in artifacts:
+        for name in artifact["filenames"]:
+            path = Path(name)
+            if path.suffix != ".rmeta":
+                continue
+            record = units_dir / (path.stem.removeprefix("lib") + ".json")
+            if record.is_file():
+                is_root = artifact["package_id"] == root_package
+                unit = Unit(artifact["target"]["name"].replace("-", "_"), record, is_root)
+                units.append((unit, is_root))
+    return units

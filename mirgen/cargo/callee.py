@@ -1,0 +1,126 @@
+"""Reading rustc's callee texts: ``<X as Trait>::f``, ``glam::Mat4::inverse``, ``core::slice::<impl [u8]>::iter``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from mirgen.mir.names import erase_regions, skip_group
+
+_DEF_ID = re.compile(r"DefId\(\d+:\d+ ~ (\w+)\[[0-9a-f]+\]((?:::[^:\s()']+)+)::'")
+_PATH_PREFIX = re.compile(r"(?<![\w:}>])(?:[A-Za-z_]\w*::)+(?=[A-Za-z_])")
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """``segments`` are the path's parts without generic arguments; a qualified head (``<X as T>``) is one segment.
+
+    ``generics`` are the texts of all generic argument lists that hold more than regions.
+    """
+
+    segments: tuple[str, ...]
+    generics: tuple[str, ...]
+
+    @property
+    def method(self) -> str:
+        return self.segments[-1]
+
+    @property
+    def trait(self) -> tuple[str, str] | None:
+        """``(self type, trait)`` of ``<X as Trait>::f``."""
+        head = self.segments[0]
+        if not head.startswith("<"):
+            return None
+        at = _find_as(head)
+        return (head[1:at], head[at + 4 : -1]) if at >= 0 else None
+
+    @property
+    def is_plain(self) -> bool:
+        """A path of identifiers only."""
+        return not any("<" in segment for segment in self.segments)
+
+
+def _find_as(head: str) -> int:
+    """Position of the `` as `` that splits ``<X as Trait>`` at its top level, or -1."""
+    i = 1
+    while i < len(head) - 1:
+        if head[i] in "<([{":
+            i = skip_group(head, i)
+        elif head.startswith(" as ", i):
+            return i
+        else:
+            i += 1
+    return -1
+
+
+@lru_cache(maxsize=1 << 14)
+def parse_callee(path: str) -> Callee:
+    """Split rustc's callee text.  Regions are erased and argument lists that hold only regions are dropped."""
+    text = erase_regions(path)
+    segments: list[str] = []
+    generics: list[str] = []
+    start = i = 0
+    while i < len(text):
+        ch = text[i]
+        if ch == "<":
+            end = skip_group(text, i)
+            if i > start or not segments or text[i - 2 : i] != "::" or text[i + 1 :].startswith("impl "):
+                i = end
+                continue
+            arguments = text[i + 1 : end - 1]
+            if any(part.strip() != "'_" for part in split_arguments(arguments)):
+                generics.append(arguments)
+            i = start = end
+        elif ch in "([{":
+            i = skip_group(text, i)
+        elif text.startswith("::", i):
+            if i > start:
+                segments.append(text[start:i])
+            i += 2
+            start = i
+        else:
+            i += 1
+    if start < len(text):
+        segments.append(text[start:])
+    return Callee(tuple(segments), tuple(generics))
+
+
+def split_arguments(text: str) -> list[str]:
+    """Split at the top-level commas."""
+    parts: list[str] = []
+    start = i = 0
+    while i < len(text):
+        if text[i] in "<([{":
+            i = skip_group(text, i)
+        elif text[i] == ",":
+            parts.append(text[start:i])
+            i += 1
+            start = i
+        else:
+            i += 1
+    parts.append(text[start:])
+    return [part for part in parts if part.strip()]
+
+
+@lru_cache(maxsize=1 << 14)
+def definition_path(fn_def_text: str) -> tuple[str, tuple[str, ...]] | None:
+    """``(crate, segments)`` of the function's definition, where its signature's late-bound regions print it.
+
+    ``DefId(15:2359 ~ glam[8184]::f32::scalar::mat4::{impl#0}::inverse::'_)`` gives
+    ``("glam", ("f32", "scalar", "mat4", "{impl#0}", "inverse"))``.
+    """
+    match = _DEF_ID.search(fn_def_text)
+    if match is None:
+        return None
+    return match[1], tuple(part for part in match[2].split("::") if part)
+
+
+@lru_cache(maxsize=1 << 15)
+def short(text: str) -> str:
+    """A type's text with every path cut to its last segment: equal types in two crates' spellings are equal here.
+
+    Different types may be equal too, so this only ever narrows candidates that other evidence has selected.
+    """
+    text = erase_regions(text).replace("'_ ", "").replace("'_, ", "").replace("<'_>", "").replace("::<", "<")
+    return _PATH_PREFIX.sub("", text)

@@ -1,0 +1,118 @@
+"""Which body of a crate's dump a call names.
+
+Headers name impls by span (``<impl at f.rs:4:1: 4:9>::f``), calls by type and trait, and a re-exported item has two
+spellings.  A body is taken only on evidence from rustc: the definition path in the call's signature, the instance that
+the side channel gives, or an exact path; the signature narrows.  More than one candidate is an error, not a choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mirgen.cargo.callee import Callee, definition_path, parse_callee, short
+from mirgen.ingest import Header
+from mirgen.mir.ty import FnDefTy
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguous:
+    """Several bodies fit the call equally well."""
+
+    candidates: tuple[Header, ...]
+
+
+def find_body(
+    callee: FnDefTy, crate: str, index: Sequence[Header], by_name: dict[str, list[Header]]
+) -> Header | Ambiguous | None:
+    """The body in ``crate``'s index that ``callee`` (printed while compiling ``callee.crate``) names, if any.
+
+    ``by_name`` groups ``index`` by the last segment of the header.
+    """
+    parsed = parse_callee(callee.path)
+    if parsed.generics:
+        return None
+    named = [header for header in by_name.get(parsed.method, ()) if header.kind == "fn"]
+    fitting = [header for header in named if _signature_fits(callee, header)]
+    chosen = list(_with_evidence(callee, parsed, crate, fitting))
+    if len(chosen) > 1:
+        chosen = _narrow(callee, parsed, chosen)
+    if len(chosen) > 1:
+        return Ambiguous(tuple(chosen))
+    return chosen[0] if chosen else None
+
+
+def group_by_name(index: Iterable[Header]) -> dict[str, list[Header]]:
+    """Headers by the last segment of their path."""
+    groups: dict[str, list[Header]] = {}
+    for header in index:
+        groups.setdefault(parse_callee(header.header).segments[-1], []).append(header)
+    return groups
+
+
+def _signature_fits(callee: FnDefTy, header: Header) -> bool:
+    inputs = callee.sig.inputs
+    return (
+        len(inputs) == len(header.args)
+        and all(short(ty.text) == short(text) for ty, text in zip(inputs, header.args, strict=True))
+        and short(callee.sig.output.text) == short(header.output)
+    )
+
+
+def _with_evidence(callee: FnDefTy, parsed: Callee, crate: str, headers: Iterable[Header]) -> Iterable[Header]:
+    definition = None if parsed.trait else definition_path(callee.text)
+    for header in headers:
+        if definition is not None:
+            if definition[0] == crate and _defines(definition[1], header):
+                yield header
+        elif _names(callee.crate, parsed, crate, header):
+            yield header
+
+
+def _defines(segments: tuple[str, ...], header: Header) -> bool:
+    """Whether a header's path is a definition's, impl numbers against impl spans."""
+    own = parse_callee(header.header).segments
+    return len(own) == len(segments) and all(
+        mine == theirs or (theirs.startswith("{impl#") and mine.startswith("<impl at"))
+        for mine, theirs in zip(own, segments, strict=True)
+    )
+
+
+def _names(caller: str, parsed: Callee, crate: str, header: Header) -> bool:
+    own = parse_callee(header.header).segments
+    if parsed.trait is not None:
+        return _same_trait_method(parsed, header)
+    local = parsed.segments if caller == crate else parsed.segments[1:]
+    if parsed.is_plain and own == local:
+        return True
+    if header.instance is not None and "<impl at" in header.header:
+        instance = parse_callee(header.instance).segments
+        return len(instance) >= 2 and len(parsed.segments) >= 2 and instance[-2:] == parsed.segments[-2:]
+    # A re-exported free function: same name, same signature, and the call's path starts at this crate.
+    return parsed.is_plain and caller != crate and parsed.segments[0] == crate and not any("<" in s for s in own)
+
+
+def _same_trait_method(parsed: Callee, header: Header) -> bool:
+    if header.instance is None:
+        return False
+    instance = parse_callee(header.instance)
+    mine, theirs = instance.trait, parsed.trait
+    return (
+        mine is not None
+        and theirs is not None
+        and instance.method == parsed.method
+        and short(mine[0]) == short(theirs[0])
+        and short(mine[1]) == short(theirs[1])
+    )
+
+
+def _narrow(callee: FnDefTy, parsed: Callee, headers: list[Header]) -> list[Header]:
+    """Prefer an exact path, then what the side channel confirms."""
+    exact = [h for h in headers if h.header == callee.path or h.instance == callee.path]
+    if exact:
+        return exact
+    confirmed = [
+        h for h in headers
+        if h.instance is not None and parse_callee(h.instance).segments[-2:] == parsed.segments[-2:]
+    ]  # fmt: skip
+    return confirmed or headers
