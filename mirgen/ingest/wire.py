@@ -9,7 +9,7 @@ The JSON Schemas in ``schemas/`` are generated from these models (``./x check`` 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias, Union
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -107,7 +107,7 @@ class RegionArg(Wire):
     text: str
 
 
-GenericArg: TypeAlias = Annotated[Union[TyArg, ConstArg, RegionArg], Field(discriminator="kind")]
+GenericArg: TypeAlias = Annotated[TyArg | ConstArg | RegionArg, Field(discriminator="kind")]
 
 
 class AdtTy(Wire):
@@ -165,10 +165,8 @@ class OpaqueTextTy(Wire):
 
 
 Ty: TypeAlias = Annotated[
-    Union[
-        IntTy, FloatTy, SimpleTy, TupleTy, RefTy, PtrTy, ArrayTy, SliceTy, AdtTy, FnPtrTy, FnDefTy, ClosureTy,
-        OpaqueTextTy,
-    ],
+    IntTy | FloatTy | SimpleTy | TupleTy | RefTy | PtrTy | ArrayTy | SliceTy | AdtTy | FnPtrTy | FnDefTy | ClosureTy
+    | OpaqueTextTy,
     Field(discriminator="kind"),
 ]  # fmt: skip
 
@@ -220,7 +218,7 @@ class OpaqueCast(Wire):
 
 
 Projection: TypeAlias = Annotated[
-    Union[Deref, FieldProj, Downcast, IndexProj, ConstantIndex, Subslice, OpaqueCast], Field(discriminator="kind")
+    Deref | FieldProj | Downcast | IndexProj | ConstantIndex | Subslice | OpaqueCast, Field(discriminator="kind")
 ]
 
 
@@ -284,7 +282,7 @@ class TyConst(Wire):
 
 
 Const: TypeAlias = Annotated[
-    Union[ScalarConst, PointerConst, ZstConst, SliceConst, IndirectConst, UnevaluatedConst, TyConst],
+    ScalarConst | PointerConst | ZstConst | SliceConst | IndirectConst | UnevaluatedConst | TyConst,
     Field(discriminator="kind"),
 ]
 
@@ -304,7 +302,7 @@ class RuntimeChecks(Wire):
     check: Literal["UbChecks", "ContractChecks", "OverflowChecks"]
 
 
-Operand: TypeAlias = Annotated[Union[PlaceOperand, ConstOperand, RuntimeChecks], Field(discriminator="kind")]
+Operand: TypeAlias = Annotated[PlaceOperand | ConstOperand | RuntimeChecks, Field(discriminator="kind")]
 
 # ---- rvalues ---------------------------------------------------------------------------------------------
 
@@ -416,10 +414,8 @@ class WrapBinder(Wire):
 
 
 Rvalue: TypeAlias = Annotated[
-    Union[
-        Use, Repeat, Ref, RawPtr, ThreadLocalRef, Cast, BinaryOp, UnaryOp, Discriminant, CopyForDeref,
-        ArrayAggregate, TupleAggregate, AdtAggregate, ClosureAggregate, RawPtrAggregate, WrapBinder,
-    ],
+    Use | Repeat | Ref | RawPtr | ThreadLocalRef | Cast | BinaryOp | UnaryOp | Discriminant | CopyForDeref
+    | ArrayAggregate | TupleAggregate | AdtAggregate | ClosureAggregate | RawPtrAggregate | WrapBinder,
     Field(discriminator="kind"),
 ]  # fmt: skip
 
@@ -472,7 +468,7 @@ class Ignored(Sourced):
 
 
 Statement: TypeAlias = Annotated[
-    Union[Assign, SetDiscriminant, Storage, Assume, CopyNonoverlapping, Ignored], Field(discriminator="kind")
+    Assign | SetDiscriminant | Storage | Assume | CopyNonoverlapping | Ignored, Field(discriminator="kind")
 ]
 
 
@@ -546,16 +542,14 @@ class InlineAsm(Sourced):
 
 
 class UnsupportedTerminator(Sourced):
-    """Terminators that run-time MIR rarely or never holds: ``yield``, ``falseEdge``, ``falseUnwind``, ``async drop``."""
+    """Terminators that run-time MIR hardly ever holds: ``yield``, ``falseEdge``, ``falseUnwind``, ``async drop``."""
 
     kind: Literal["yield", "false_edge", "false_unwind", "async_drop"]
     text: str
 
 
 Terminator: TypeAlias = Annotated[
-    Union[
-        Goto, SwitchInt, Simple, Call, TailCall, Drop, Assert, InlineAsm, UnsupportedTerminator,
-    ],
+    Goto | SwitchInt | Simple | Call | TailCall | Drop | Assert | InlineAsm | UnsupportedTerminator,
     Field(discriminator="kind"),
 ]  # fmt: skip
 
@@ -649,7 +643,7 @@ class OtherAlloc(Wire):
     text: str
 
 
-Alloc: TypeAlias = Annotated[Union[MemoryAlloc, FnAlloc, OtherAlloc], Field(discriminator="kind")]
+Alloc: TypeAlias = Annotated[MemoryAlloc | FnAlloc | OtherAlloc, Field(discriminator="kind")]
 
 # ---- documents -------------------------------------------------------------------------------------------
 
@@ -738,7 +732,7 @@ class ReprMemory(Wire):
     sized: bool
 
 
-BackendRepr: TypeAlias = Annotated[Union[ReprScalar, ReprPair, ReprVector, ReprMemory], Field(discriminator="kind")]
+BackendRepr: TypeAlias = Annotated[ReprScalar | ReprPair | ReprVector | ReprMemory, Field(discriminator="kind")]
 
 
 class FieldsPrimitive(Wire):
@@ -764,7 +758,7 @@ class FieldsArbitrary(Wire):
 
 
 FieldsShape: TypeAlias = Annotated[
-    Union[FieldsPrimitive, FieldsUnion, FieldsArray, FieldsArbitrary], Field(discriminator="kind")
+    FieldsPrimitive | FieldsUnion | FieldsArray | FieldsArbitrary, Field(discriminator="kind")
 ]
 
 
@@ -791,7 +785,7 @@ class TagNiche(Wire):
     niche_start: HexBits
 
 
-TagEncoding: TypeAlias = Annotated[Union[TagDirect, TagNiche], Field(discriminator="kind")]
+TagEncoding: TypeAlias = Annotated[TagDirect | TagNiche, Field(discriminator="kind")]
 
 
 class VariantsMultiple(Wire):
@@ -804,9 +798,7 @@ class VariantsMultiple(Wire):
     variants: tuple[LayoutData, ...]
 
 
-Variants: TypeAlias = Annotated[
-    Union[VariantsEmpty, VariantsSingle, VariantsMultiple], Field(discriminator="kind")
-]
+Variants: TypeAlias = Annotated[VariantsEmpty | VariantsSingle | VariantsMultiple, Field(discriminator="kind")]
 
 
 class LayoutData(Wire):
