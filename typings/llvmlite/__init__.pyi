@@ -1,0 +1,3 @@
+from . import binding as binding, ir as ir
+
+__version__: str
