@@ -23,6 +23,9 @@
 //! is an ordinary library which compiles, for checking and for rust-analyzer, on any target.
 #![no_std]
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("mirgen's GPU targets have 64-bit pointers, and so has the host that checks or simulates a kernel");
+
 pub mod block;
 pub mod disjoint;
 mod fact;

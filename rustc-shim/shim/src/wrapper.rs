@@ -170,7 +170,9 @@ fn tracked(dep_info: &str, unit: &Path) -> String {
 fn environment() -> BTreeMap<String, String> {
     let wanted = |name: &str| {
         let secret = ["TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"].iter().any(|word| name.contains(word));
-        let cargo = (name.starts_with("CARGO_") && !name.starts_with("CARGO_REGISTR")) || name == "CARGO";
+        // The jobserver of CARGO_MAKEFLAGS is gone when rustc is asked again.
+        let cargo = name.starts_with("CARGO_") && !name.starts_with("CARGO_REGISTR") && name != "CARGO_MAKEFLAGS";
+        let cargo = cargo || name == "CARGO";
         !secret && (cargo || name.starts_with("DEP_") || KEPT.contains(&name))
     };
     // Values that are not text are nothing a Rust crate can read with `env!`.

@@ -5,6 +5,8 @@
 //! Nothing but this crate should call them: the safe functions of [`thread`](crate::thread), [`block`](crate::block), [`grid`](crate::grid) and
 //! [`math`](crate::math) say the same.
 
+pub mod math;
+
 // SAFETY: mirgen defines every one of these functions with exactly this signature; none has a precondition, except where marked `unsafe`.
 unsafe extern "C" {
     /// Index of the thread in its block, x. PTX `%tid.x`.
