@@ -1,0 +1,210 @@
+"""Closing a program: from the kernels' bodies to every function, allocation and constant that they reach.
+
+rustc's inliner has made generic code concrete inside the tower; what it left as calls is looked up, crate by crate, in
+dumps asked for on demand.  A callee without a body is left to lowering when it is an intrinsic or one of the standard
+library's diverging functions (a panic); any other is reported, once, with the chain that led to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from mirgen.analysis.references import CalleeUse, References, references
+from mirgen.cargo.callee import definition_path, parse_callee
+from mirgen.cargo.dump import CrateDump
+from mirgen.cargo.join import Ambiguous, find_body
+from mirgen.ingest import Header
+from mirgen.mir.body import Alloc, Body, FnAlloc, FnKey, MemoryAlloc
+from mirgen.mir.names import erase_regions
+from mirgen.mir.statement import SourceInfo
+from mirgen.mir.ty import FnDefTy
+
+_PATH_HEAD = re.compile(r"(?<![\w:}])([A-Za-z_]\w*)::")
+STANDARD_CRATES = frozenset({"core", "alloc", "std"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A body and how it was reached: ``parent`` called it at ``source``."""
+
+    body: Body
+    dump: CrateDump
+    parent: Reached | None = None
+    source: SourceInfo | None = None
+
+    def chain(self) -> tuple[str, ...]:
+        """Names from the kernel down to this body."""
+        names: list[str] = []
+        at: Reached | None = self
+        while at is not None:
+            names.append(at.body.name)
+            at = at.parent
+        return tuple(reversed(names))
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """A callee for which rustc gave no body.  ``reason`` is a short tag, see :mod:`mirgen.cargo.unresolved`."""
+
+    path: str
+    crate: str
+    reason: str
+    source: SourceInfo
+    reached: Reached
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class Closure:
+    """What is reached from some bodies.  ``functions`` is keyed by the callee's text in the crate that printed it."""
+
+    functions: dict[FnKey, Reached] = field(default_factory=dict[FnKey, Reached])
+    allocs: dict[int, Alloc] = field(default_factory=dict[int, Alloc])
+    unresolved: list[Unresolved] = field(default_factory=list[Unresolved])
+    unevaluated: list[tuple[FnKey, Reached, SourceInfo]] = field(
+        default_factory=list[tuple[FnKey, Reached, SourceInfo]]
+    )
+
+
+class Resolver:
+    """Looks callees up in the dumps of a build's crates."""
+
+    def __init__(self, dumps: dict[str, list[CrateDump]], is_intrinsic: Callable[[str], bool]) -> None:
+        self._dumps = dumps
+        self.is_intrinsic = is_intrinsic
+        self._references: dict[int, References] = {}
+        self._found: dict[FnKey, tuple[CrateDump, Header] | str] = {}
+
+    def references(self, body: Body) -> References:
+        known = self._references.get(id(body))
+        if known is None:
+            known = self._references[id(body)] = references(body)
+        return known
+
+    def find(self, fn: FnDefTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
+        """Where ``fn``'s body is, or the reason's tag why it is nowhere.  ``home`` is the dump that printed the call."""
+        key = (fn.crate, fn.path)
+        if key not in self._found:
+            self._found[key] = self._find(fn, home)
+        return self._found[key]
+
+    def _find(self, fn: FnDefTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
+        parsed = parse_callee(fn.path)
+        if parsed.generics:
+            return "generic"
+        crates = self._candidate_crates(fn, home)
+        for dump in (home, *crates):
+            found = find_body(fn, dump.crate, dump.index, dump.by_name)
+            if isinstance(found, Ambiguous):
+                return "ambiguous"
+            if found is not None:
+                return dump, found
+        if "core::arch::" in fn.path:
+            return "simd"
+        if not crates and self._standard(fn):
+            return "precompiled"
+        return "trait" if parsed.trait else "unknown"
+
+    def _candidate_crates(self, fn: FnDefTy, home: CrateDump) -> list[CrateDump]:
+        definition = definition_path(fn.text)
+        names = [definition[0]] if definition and parse_callee(fn.path).trait is None else []
+        names += _PATH_HEAD.findall(erase_regions(fn.path))
+        dumps = [dump for name in dict.fromkeys(names) for dump in self._dumps.get(name, ())]
+        return [dump for dump in dumps if dump is not home]
+
+    @staticmethod
+    def _standard(fn: FnDefTy) -> bool:
+        return any(name in STANDARD_CRATES for name in _PATH_HEAD.findall(fn.path))
+
+
+def is_standard_panic(use: CalleeUse) -> bool:
+    """Whether a diverging call is one of the standard library's: their only meaning on a GPU is to panic."""
+    heads = set(_PATH_HEAD.findall(use.fn.path))
+    return use.diverges and (use.fn.crate in STANDARD_CRATES or bool(heads & STANDARD_CRATES))
+
+
+def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
+    """Everything that ``roots`` reach.  Bodies are read in rounds, one call of the shim per crate and round."""
+    closure = Closure()
+    queue = list(roots)
+    seen_unresolved: set[FnKey] = set()
+    while queue:
+        wanted: list[tuple[FnKey, CrateDump, Header, Reached, SourceInfo]] = []
+        requested: set[FnKey] = set()
+        for reached in queue:
+            refs = resolver.references(reached.body)
+            for use in refs.callees:
+                key = (use.fn.crate, use.fn.path)
+                if key in closure.functions or key in requested or key in seen_unresolved:
+                    continue
+                if resolver.is_intrinsic(use.fn.path) or is_standard_panic(use):
+                    continue
+                found = resolver.find(use.fn, reached.dump)
+                if isinstance(found, str):
+                    seen_unresolved.add(key)
+                    closure.unresolved.append(Unresolved(use.fn.path, use.fn.crate, found, use.source, reached))
+                else:
+                    requested.add(key)
+                    wanted.append((key, *found, reached, use.source))
+            for const, source in refs.unevaluated:
+                path = f"{const.path}::promoted[{const.promoted}]" if const.promoted is not None else const.path
+                closure.unevaluated.append(((reached.dump.crate, path), reached, source))
+            wanted += _allocations(refs.allocs, reached, closure, resolver, requested, seen_unresolved)
+        queue = _read(wanted, closure)
+    return closure
+
+
+def _read(
+    wanted: Sequence[tuple[FnKey, CrateDump, Header, Reached, SourceInfo]], closure: Closure
+) -> list[Reached]:
+    by_dump: dict[int, tuple[CrateDump, list[Header]]] = {}
+    for _, dump, header, _, _ in wanted:
+        by_dump.setdefault(id(dump), (dump, []))[1].append(header)
+    bodies = {ident: dump.bodies(headers) for ident, (dump, headers) in by_dump.items()}
+    known = {id(reached.body): reached for reached in closure.functions.values()}
+    new: list[Reached] = []
+    for key, dump, header, parent, source in wanted:
+        body = bodies[id(dump)][header]
+        reached = known.get(id(body))
+        if reached is None:
+            reached = known[id(body)] = Reached(body, dump, parent, source)
+            new.append(reached)
+        closure.functions[key] = reached
+    return new
+
+
+def _allocations(
+    numbers: Iterable[int], reached: Reached, closure: Closure, resolver: Resolver, requested: set[FnKey],
+    unresolved: set[FnKey],
+) -> list[tuple[FnKey, CrateDump, Header, Reached, SourceInfo]]:  # fmt: skip
+    """Take over the allocations that ``numbers`` reach; functions whose address they hold are wanted too."""
+    wanted: list[tuple[FnKey, CrateDump, Header, Reached, SourceInfo]] = []
+    source = SourceInfo(reached.body.span, None)
+    stack = list(numbers)
+    while stack:
+        number = stack.pop()
+        if number in closure.allocs:
+            continue
+        alloc = closure.allocs[number] = reached.dump.allocs[number]
+        if isinstance(alloc, MemoryAlloc):
+            stack.extend(relocation.alloc for relocation in alloc.relocations)
+        elif isinstance(alloc, FnAlloc):
+            key = (reached.dump.crate, alloc.instance)
+            if key in closure.functions or key in requested or key in unresolved:
+                continue
+            header = _exact(alloc.instance, reached.dump)
+            if header is None:
+                unresolved.add(key)
+                closure.unresolved.append(Unresolved(alloc.instance, key[0], "address", source, reached))
+            else:
+                requested.add(key)
+                wanted.append((key, reached.dump, header, reached, source))
+    return wanted
+
+
+def _exact(path: str, dump: CrateDump) -> Header | None:
+    """The one body of this crate that is spelled ``path``."""
+    matches = [h for h in dump.by_name.get(parse_callee(path).method, ()) if path in (h.header, h.instance)]
+    return matches[0] if len(matches) == 1 else None

@@ -1,0 +1,54 @@
+"""Asking rustc for the layout of every type that the reached bodies hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from mirgen.analysis.references import closure_of_types
+from mirgen.cargo.closure import Reached, Resolver
+from mirgen.cargo.dump import CrateDump
+from mirgen.cargo.shim import run_shim
+from mirgen.ingest import load_layouts
+from mirgen.layout.data import Layout
+from mirgen.mir.ty import Ty, UnsupportedTy
+
+_UNSIZED_OR_GENERIC = frozenset({"param", "alias", "error"})
+
+
+def ask_layouts(
+    reached: Iterable[Reached], resolver: Resolver, shim: Path, work: Path
+) -> tuple[dict[tuple[str, str], Layout], dict[tuple[str, str], str]]:
+    """Layouts by ``Ty.key``, and rustc's reason for each type that has none."""
+    by_dump: dict[int, tuple[CrateDump, set[Ty]]] = {}
+    for each in reached:
+        types = by_dump.setdefault(id(each.dump), (each.dump, set()))[1]
+        types |= resolver.references(each.body).types
+    layouts: dict[tuple[str, str], Layout] = {}
+    failures: dict[tuple[str, str], str] = {}
+    for dump, types in by_dump.values():
+        wanted = {
+            ty.text for ty in closure_of_types(types)
+            if not (isinstance(ty, UnsupportedTy) and ty.what in _UNSIZED_OR_GENERIC)
+        }  # fmt: skip
+        for number, (table, _) in enumerate(dump.type_tables()):
+            roots = [i for i, ty in enumerate(table) if ty["text"] in wanted and (dump.crate, ty["text"]) not in layouts]
+            if roots:
+                _ask(dump, table, roots, shim, work / f"{dump.unit.record.stem}-{number}", layouts, failures)
+    return layouts, failures
+
+
+def _ask(
+    dump: CrateDump, table: list[dict[str, Any]], roots: list[int], shim: Path, stem: Path,
+    layouts: dict[tuple[str, str], Layout], failures: dict[tuple[str, str], str],
+) -> None:  # fmt: skip
+    query = stem.with_name(f"{stem.name}.types.json")
+    out = stem.with_name(f"{stem.name}.layout.json")
+    query.parent.mkdir(parents=True, exist_ok=True)
+    query.write_text(json.dumps({"types": table, "roots": roots}))
+    run_shim(shim, ["layouts", "--unit", str(dump.unit.record), "--types", str(query), "--out", str(out)])
+    unit = load_layouts(out, dump.crate)
+    layouts.update(unit.layouts)
+    failures.update(((dump.crate, text), reason) for text, reason in unit.failures.items())

@@ -1,0 +1,167 @@
+"""From a cargo build to a closed, laid-out program: the input of lowering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mirgen.cargo.build import CargoBuild, Unit
+from mirgen.cargo.closure import Closure, Reached, Resolver, close
+from mirgen.cargo.dump import AllocNumbers, CrateDump
+from mirgen.cargo.kernels import MarkedKernel, find_kernels
+from mirgen.cargo.layouts import ask_layouts
+from mirgen.cargo.unresolved import unresolved_diagnostic
+from mirgen.errors import Diagnostic, UnsupportedError
+from mirgen.layout.data import Layout
+from mirgen.mir.body import Kernel, Param, Program
+from mirgen.mir.place import Operand
+
+#: The tower's second half and larger budgets for rustc's inliner: tried where the first half leaves calls.
+_DEEP_FLAGS = ("--cfg", "mirgen_deep", "--thresholds", "deep")
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedProgram:
+    """``layouts`` and ``no_layout`` (rustc's reasons) are keyed by ``Ty.key``."""
+
+    program: Program
+    layouts: dict[tuple[str, str], Layout]
+    no_layout: dict[tuple[str, str], str]
+
+
+def close_program(
+    build: CargoBuild,
+    is_intrinsic: Callable[[str], bool],
+    kernels: Sequence[str] = (),
+) -> ClosedProgram:
+    """Read the kernels of ``build`` (those named, or all) and everything they reach.
+
+    Raises:
+        UnsupportedError: no kernel, two of one name, or functions without a body.
+        InvalidInputError: a name in ``kernels`` is no kernel, or rustc's text was not understood.
+    """
+    return _Closer(build, is_intrinsic).run(kernels)
+
+
+class _Closer:
+    def __init__(self, build: CargoBuild, is_intrinsic: Callable[[str], bool]) -> None:
+        self._build = build
+        self._numbers = AllocNumbers()
+        self._documents = build.work_dir / "documents"
+        self._root = self._dump(build.root)
+        self._dumps: dict[str, list[CrateDump]] = {build.root.crate_name: [self._root]}
+        for unit in build.units:
+            if unit != build.root:
+                self._dumps.setdefault(unit.crate_name, []).append(self._dump(unit))
+        self._resolver = Resolver(self._dumps, is_intrinsic)
+
+    def _dump(self, unit: Unit, flags: Sequence[str] = (), suffix: str = "") -> CrateDump:
+        return CrateDump(unit, self._build.shim, self._documents / f"{unit.record.stem}{suffix}", self._numbers, flags)
+
+    def run(self, wanted: Sequence[str]) -> ClosedProgram:
+        marked = find_kernels(self._root.index)
+        marked = _select(marked, wanted, self._build)
+        chosen = {kernel.name: self._close_kernel(kernel, self._root) for kernel in marked}
+        stuck = [kernel for kernel in marked if chosen[kernel.name][1].unresolved]
+        if stuck:
+            self._close_deep(stuck, chosen)
+        self._refuse_unresolved(chosen)
+        return self._assemble(marked, chosen)
+
+    def _close_kernel(self, kernel: MarkedKernel, root: CrateDump) -> tuple[Reached, Closure]:
+        """The first level of the tower that leaves nothing unresolved, else the one that leaves least."""
+        best: tuple[Reached, Closure] | None = None
+        for level in kernel.levels:
+            reached = Reached(root.bodies([level])[level], root)
+            closure = close([reached], self._resolver)
+            if best is None or len(closure.unresolved) < len(best[1].unresolved):
+                best = (reached, closure)
+            if not closure.unresolved or all(u.reason in ("simd", "precompiled") for u in closure.unresolved):
+                break
+        assert best is not None
+        return best
+
+    def _close_deep(self, stuck: Sequence[MarkedKernel], chosen: dict[str, tuple[Reached, Closure]]) -> None:
+        deep = self._dump(self._build.root, _DEEP_FLAGS, "-deep")
+        known = {kernel.name: kernel for kernel in find_kernels(deep.index)}
+        for kernel in stuck:
+            found = self._close_kernel(known[kernel.name], deep)
+            if len(found[1].unresolved) < len(chosen[kernel.name][1].unresolved):
+                chosen[kernel.name] = found
+
+    @staticmethod
+    def _refuse_unresolved(chosen: dict[str, tuple[Reached, Closure]]) -> None:
+        diagnostics: list[Diagnostic] = []
+        seen: set[tuple[str, str]] = set()
+        for name, (_, closure) in chosen.items():
+            for unresolved in closure.unresolved:
+                key = (unresolved.crate, unresolved.path)
+                if key not in seen:
+                    seen.add(key)
+                    diagnostics.append(unresolved_diagnostic(name, unresolved))
+        if diagnostics:
+            raise UnsupportedError(*diagnostics)
+
+    def _assemble(
+        self, marked: Sequence[MarkedKernel], chosen: dict[str, tuple[Reached, Closure]]
+    ) -> ClosedProgram:
+        functions = {key: reached for _, closure in chosen.values() for key, reached in closure.functions.items()}
+        kernels: list[Kernel] = []
+        for mark in marked:
+            reached = chosen[mark.name][0]
+            body = reached.body
+            key = (body.crate, body.header)
+            functions[key] = reached
+            params = tuple(
+                Param(local.name or f"arg{i}", local.ty)
+                for i, local in enumerate(body.locals[1 : body.arg_count + 1])
+            )
+            kernels.append(Kernel(mark.name, key, params, body.span))
+        every = {id(r.body): r for r in functions.values()}.values()
+        layouts, failures = ask_layouts(every, self._resolver, self._build.shim, self._documents)
+        program = Program(
+            kernels=tuple(kernels),
+            functions={key: reached.body for key, reached in functions.items()},
+            allocs={n: a for _, closure in chosen.values() for n, a in closure.allocs.items()},
+            constants=self._constants(chosen),
+            target=self._build.target,
+            compiler=f"rustc {self._build.toolchain.release}",
+        )
+        return ClosedProgram(program, layouts, failures)
+
+    @staticmethod
+    def _constants(chosen: dict[str, tuple[Reached, Closure]]) -> dict[tuple[str, str], Operand]:
+        constants: dict[tuple[str, str], Operand] = {}
+        for _, closure in chosen.values():
+            for key, reached, _ in closure.unevaluated:
+                trivial = reached.dump.trivial_consts.get(key[1])
+                if trivial is not None:
+                    constants[key] = trivial.value
+        return constants
+
+
+def _select(marked: tuple[MarkedKernel, ...], wanted: Sequence[str], build: CargoBuild) -> tuple[MarkedKernel, ...]:
+    if not marked:
+        raise UnsupportedError(
+            Diagnostic(
+                code="MG0101",
+                message=f"no kernel in crate `{build.root.crate_name}`",
+                helps=["mark a function with `#[kernel]` (`use mirgen_device::prelude::*;`)"],
+            )
+        )
+    if not wanted:
+        return marked
+    names = {kernel.name for kernel in marked}
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise UnsupportedError(
+            Diagnostic(
+                code="MG0103",
+                message=f"no kernel `{missing[0]}` in crate `{build.root.crate_name}`",
+                notes=[f"the crate has: {', '.join(sorted(names))}"],
+            )
+        )
+    return tuple(kernel for kernel in marked if kernel.name in wanted)
+
+

@@ -1,0 +1,57 @@
+"""What to tell the user about a function that rustc gave no body for."""
+
+from __future__ import annotations
+
+from mirgen.cargo.closure import Unresolved
+from mirgen.cargo.toolchain import NVPTX_TARGET
+from mirgen.errors import Diagnostic
+from mirgen.mir.names import readable
+
+_REASONS = {
+    "generic": (
+        "it is generic, and rustc left the call instead of inlining it (recursion, `#[inline(never)]`, or size)",
+        "mark it `#[inline]`, remove the recursion, or call it from a non-generic function of its own crate",
+    ),
+    "ambiguous": (
+        "several bodies in its crate fit the call and rustc's text does not say which",
+        "mark the function `#[inline]`, so that rustc substitutes the right body itself",
+    ),
+    "simd": (
+        "it is a SIMD instruction of the host's processor, which the crate chose because it is compiled for the host",
+        f"compile for the GPU instead: `rustup target add {NVPTX_TARGET}`, or install rust-src and run "
+        "`cargo mirgen setup`; then the crate takes its portable path",
+    ),
+    "precompiled": (
+        "it is a non-inline function of the precompiled standard library, whose MIR the toolchain does not ship",
+        "needs rust-src: `rustup component add rust-src` (Debian: `rust-web-src`), then `cargo mirgen setup`",
+    ),
+    "trait": (
+        "which implementation this trait call means was not printed by rustc",
+        "mark the implementation `#[inline]`",
+    ),
+    "address": (
+        "a constant holds its address and no body of that name is in this crate's dump",
+        "call it directly instead of through a function pointer",
+    ),
+    "unknown": (
+        "no crate of this build has a body for it (a foreign function?)",
+        "a kernel can call Rust functions and mirgen's device library only",
+    ),
+}  # fmt: skip
+
+
+def unresolved_diagnostic(kernel: str, unresolved: Unresolved) -> Diagnostic:
+    """One error: the function, the chain from the kernel, the reason, what to do."""
+    from mirgen.diagnostics import user_location
+
+    reason, help_text = _REASONS[unresolved.reason]
+    chain = " -> ".join(readable(name) for name in unresolved.reached.chain())
+    where = user_location(unresolved.reached.body, unresolved.source)
+    return Diagnostic(
+        code="MG0201",
+        message=f"kernel `{kernel}` calls `{readable(unresolved.path)}`, which has no body to compile",
+        location=where,
+        label="called from here",
+        notes=[reason, f"reached from kernel {kernel}: {chain}"],
+        helps=[help_text],
+    )
