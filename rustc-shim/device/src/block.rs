@@ -54,8 +54,17 @@ impl BlockThread {
     #[inline(always)]
     pub fn stride(self, end: usize) -> BlockStride {
         // So that `next + stride` cannot wrap.
-        let end = if end > isize::MAX as usize { isize::MAX as usize } else { end };
-        BlockStride { next: self.at, end, stride: size() as usize, brand: PhantomData }
+        let end = if end > isize::MAX as usize {
+            isize::MAX as usize
+        } else {
+            end
+        };
+        BlockStride {
+            next: self.at,
+            end,
+            stride: size() as usize,
+            brand: PhantomData,
+        }
     }
 }
 
@@ -76,7 +85,10 @@ impl Iterator for BlockStride {
         let at = self.next;
         if at < self.end {
             self.next = at.wrapping_add(self.stride);
-            Some(BlockThread { at, brand: PhantomData })
+            Some(BlockThread {
+                at,
+                brand: PhantomData,
+            })
         } else {
             None
         }
@@ -136,13 +148,20 @@ pub fn size() -> u32 {
 #[inline(always)]
 #[must_use]
 pub fn linear() -> u32 {
-    thread::z().wrapping_mul(size_y()).wrapping_add(thread::y()).wrapping_mul(size_x()).wrapping_add(thread::x())
+    thread::z()
+        .wrapping_mul(size_y())
+        .wrapping_add(thread::y())
+        .wrapping_mul(size_x())
+        .wrapping_add(thread::x())
 }
 
 /// The witness of this thread in its block; its number is [`linear`].
 #[inline(always)]
 pub fn thread() -> BlockThread {
-    BlockThread { at: linear() as usize, brand: PhantomData }
+    BlockThread {
+        at: linear() as usize,
+        brand: PhantomData,
+    }
 }
 
 /// Waits for all threads of the block; what they wrote before, all of them see afterwards. PTX `bar.sync 0`.

@@ -91,7 +91,11 @@ impl<'a, T> Disjoint<'a, [T]> {
     pub unsafe fn from_raw(array: *mut [T]) -> Self {
         // SAFETY: valid for `'a`, says the caller, and `UnsafeCell` has its content's layout.
         let cell = unsafe { &*(array as *const UnsafeCell<[T]>) };
-        Disjoint { cell, space: Linear(()), brand: PhantomData }
+        Disjoint {
+            cell,
+            space: Linear(()),
+            brand: PhantomData,
+        }
     }
 
     /// Divides the array into chunks of `N` elements.
@@ -114,7 +118,11 @@ impl<'a, T> Disjoint<'a, [T]> {
     pub fn by_chunks<const N: usize>(self) -> Disjoint<'a, [T], Chunks<N>> {
         const { assert!(N != 0, "a chunk has at least one element") };
         fact::grid_uniform();
-        Disjoint { cell: self.cell, space: Chunks(()), brand: PhantomData }
+        Disjoint {
+            cell: self.cell,
+            space: Chunks(()),
+            brand: PhantomData,
+        }
     }
 
     /// Sees the array as a matrix of rows of `width` elements.
@@ -139,8 +147,15 @@ impl<'a, T> Disjoint<'a, [T]> {
     #[must_use]
     pub fn as_matrix(self, width: usize) -> Disjoint<'a, [T], Matrix> {
         fact::grid_uniform_usize(width);
-        assert!(width <= u32::MAX as usize, "the rows of a matrix have at most u32::MAX elements");
-        Disjoint { cell: self.cell, space: Matrix { width }, brand: PhantomData }
+        assert!(
+            width <= u32::MAX as usize,
+            "the rows of a matrix have at most u32::MAX elements"
+        );
+        Disjoint {
+            cell: self.cell,
+            space: Matrix { width },
+            brand: PhantomData,
+        }
     }
 }
 
@@ -199,7 +214,13 @@ impl<T: Send + 'static, const N: usize> Disjoint<'_, [T], Chunks<N>> {
     fn chunk(&self, thread: ThreadIndex<D1>) -> Option<*mut [T; N]> {
         if thread.get() < self.len() / N {
             // `thread * N + N` is at most the length.
-            Some(self.cell.get().cast::<T>().wrapping_add(thread.get().wrapping_mul(N)).cast::<[T; N]>())
+            Some(
+                self.cell
+                    .get()
+                    .cast::<T>()
+                    .wrapping_add(thread.get().wrapping_mul(N))
+                    .cast::<[T; N]>(),
+            )
         } else {
             None
         }
@@ -241,7 +262,12 @@ impl<T: Send + 'static> Disjoint<'_, [T], Matrix> {
     fn at(&self, thread: ThreadIndex<D2>) -> Option<&UnsafeCell<T>> {
         if thread.x() < self.space.width {
             // Cannot wrap: the width is below 2^32, and so is y, since no launch has more than 2^26 threads along y.
-            self.elements().get(thread.y().wrapping_mul(self.space.width).wrapping_add(thread.x()))
+            self.elements().get(
+                thread
+                    .y()
+                    .wrapping_mul(self.space.width)
+                    .wrapping_add(thread.x()),
+            )
         } else {
             None
         }

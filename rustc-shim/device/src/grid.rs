@@ -28,7 +28,9 @@ pub fn size_z() -> u32 {
 #[must_use]
 pub fn size() -> u64 {
     // Below 2^63: a grid has at most 2^31 - 1 by 65,535 by 65,535 blocks.
-    (size_x() as u64).wrapping_mul(size_y() as u64).wrapping_mul(size_z() as u64)
+    (size_x() as u64)
+        .wrapping_mul(size_y() as u64)
+        .wrapping_mul(size_z() as u64)
 }
 
 /// Threads of the whole grid in all dimensions.

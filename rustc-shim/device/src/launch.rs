@@ -19,7 +19,17 @@ use crate::fact;
 /// ```
 #[inline(always)]
 pub fn block_is<const X: u32, const Y: u32, const Z: u32>() {
-    const { assert!(X as u64 * Y as u64 * Z as u64 >= 1, "a block has at least one thread") };
-    const { assert!(X as u64 * Y as u64 * Z as u64 <= 1024, "a block has at most 1024 threads") };
+    const {
+        assert!(
+            X as u64 * Y as u64 * Z as u64 >= 1,
+            "a block has at least one thread"
+        )
+    };
+    const {
+        assert!(
+            X as u64 * Y as u64 * Z as u64 <= 1024,
+            "a block has at most 1024 threads"
+        )
+    };
     fact::block_size::<X, Y, Z>();
 }

@@ -17,12 +17,12 @@ pub unsafe trait Plain: Copy + Send + Sync + 'static {}
 
 macro_rules! plain {
     ($($ty:ty)*) => { $(
-        // SAFETY: a number without niches.
+        // SAFETY: without niches.
         unsafe impl Plain for $ty {}
     )* };
 }
 
-plain! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 () }
+plain! { () u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 }
 
 // SAFETY: any bytes are a value, initialised or not.
 unsafe impl<T: Copy + Send + Sync + 'static> Plain for MaybeUninit<T> {}

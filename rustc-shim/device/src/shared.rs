@@ -13,7 +13,8 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Deref;
 use core::sync::atomic::{
-    AtomicI16, AtomicI32, AtomicI64, AtomicI8, AtomicIsize, AtomicU16, AtomicU32, AtomicU64, AtomicU8, AtomicUsize,
+    AtomicI16, AtomicI32, AtomicI64, AtomicI8, AtomicIsize, AtomicU16, AtomicU32, AtomicU64,
+    AtomicU8, AtomicUsize,
 };
 
 use crate::block::BlockThread;
@@ -35,7 +36,7 @@ pub enum Published {}
 #[repr(transparent)]
 pub struct Shared<'a, A, P = Owned> {
     cell: &'a UnsafeCell<A>,
-    phase: PhantomData<(*mut (), fn(P) -> P)>,
+    phase: PhantomData<*mut P>,
 }
 
 impl<A, P> fmt::Debug for Shared<'_, A, P> {
@@ -55,7 +56,10 @@ impl<'a, A, P> Shared<'a, A, P> {
     pub unsafe fn from_raw(memory: *mut A) -> Self {
         // SAFETY: valid for `'a`, says the caller, and `UnsafeCell` has its content's layout.
         let cell = unsafe { &*memory.cast::<UnsafeCell<A>>() };
-        Shared { cell, phase: PhantomData }
+        Shared {
+            cell,
+            phase: PhantomData,
+        }
     }
 }
 
@@ -155,7 +159,10 @@ impl<'a, T: Plain, const N: usize> Phase for Shared<'a, [T; N], Owned> {
 
     #[inline(always)]
     fn next(self, _passed: Passed) -> Self::Next {
-        Shared { cell: self.cell, phase: PhantomData }
+        Shared {
+            cell: self.cell,
+            phase: PhantomData,
+        }
     }
 }
 
@@ -164,7 +171,10 @@ impl<'a, T: Plain, const N: usize> Phase for Shared<'a, [T; N], Published> {
 
     #[inline(always)]
     fn next(self, _passed: Passed) -> Self::Next {
-        Shared { cell: self.cell, phase: PhantomData }
+        Shared {
+            cell: self.cell,
+            phase: PhantomData,
+        }
     }
 }
 

@@ -48,7 +48,7 @@ impl Dimension for D2 {
 pub struct ThreadIndex<D: Dimension = D1> {
     at: D::At,
     /// Neither `Send` nor `Sync`; invariant in `D`.
-    brand: PhantomData<(*mut (), fn(D) -> D)>,
+    brand: PhantomData<*mut D>,
 }
 
 impl<D: Dimension> Clone for ThreadIndex<D> {
@@ -77,7 +77,10 @@ impl ThreadIndex<D1> {
     /// To be unique in the grid and to agree with the other sources, `at` must be congruent to this thread's linear index modulo the number of threads.
     #[inline(always)]
     fn new(at: usize) -> Self {
-        ThreadIndex { at, brand: PhantomData }
+        ThreadIndex {
+            at,
+            brand: PhantomData,
+        }
     }
 }
 
@@ -121,7 +124,9 @@ pub fn z() -> u32 {
 /// `block * threads of a block + thread`, in 64 bits. A launch of one dimension has less than 2^42 threads, and one of three never as many as 2^64.
 #[inline(always)]
 fn along(block: usize, size: u32, thread: u32) -> usize {
-    block.wrapping_mul(size as usize).wrapping_add(thread as usize)
+    block
+        .wrapping_mul(size as usize)
+        .wrapping_add(thread as usize)
 }
 
 /// This thread's index in a launch of one dimension. Fact: the launch has one dimension.
@@ -135,8 +140,14 @@ pub fn index_1d() -> ThreadIndex<D1> {
 #[inline(always)]
 pub fn index_2d() -> ThreadIndex<D2> {
     fact::dimensions::<2>();
-    let at = [along(block::x() as usize, block::size_x(), x()), along(block::y() as usize, block::size_y(), y())];
-    ThreadIndex { at, brand: PhantomData }
+    let at = [
+        along(block::x() as usize, block::size_x(), x()),
+        along(block::y() as usize, block::size_y(), y()),
+    ];
+    ThreadIndex {
+        at,
+        brand: PhantomData,
+    }
 }
 
 /// This thread's linear index in a launch of any shape: blocks counted first along x, then y, then z, and so the threads in them.
@@ -169,8 +180,17 @@ pub fn index_linear() -> ThreadIndex<D1> {
 pub fn grid_stride(end: usize) -> GridStride {
     let stride = (grid::size_x() as usize).wrapping_mul(block::size_x() as usize);
     // So that `next + stride` cannot wrap. No array reaches so far, and the stride is below 2^42.
-    let end = if end > isize::MAX as usize { isize::MAX as usize } else { end };
-    GridStride { next: index_1d().at, end, stride, brand: PhantomData }
+    let end = if end > isize::MAX as usize {
+        isize::MAX as usize
+    } else {
+        end
+    };
+    GridStride {
+        next: index_1d().at,
+        end,
+        stride,
+        brand: PhantomData,
+    }
 }
 
 /// Iterator over this thread's indices; see [`grid_stride`].

@@ -1,0 +1,132 @@
+//! What `#[kernel]` makes of a function: itself, the proof that its parameters may be given to a grid, and the marks for mirgen.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{Attribute, FnArg, ItemFn, Pat, PatType};
+
+use crate::options::Options;
+
+/// How many functions the tower has: each gives what rustc's inliner left over another try.
+const LEVELS: u32 = 8;
+
+/// The expansion of a function that passed the checks.
+pub(crate) fn kernel(options: &Options, mut function: ItemFn) -> TokenStream {
+    let cfgs: Vec<Attribute> = function
+        .attrs
+        .iter()
+        .filter(|attr| attr.path().is_ident("cfg"))
+        .cloned()
+        .collect();
+    let check = parameters_are_allowed(options, &function, &cfgs);
+    let tower = tower(&function, &cfgs);
+    let queries = queries(&function, &cfgs);
+    function.attrs.push(syn::parse_quote!(#[inline]));
+    function.attrs.push(syn::parse_quote!(#[allow(dead_code)]));
+    let device = &options.device;
+    quote! {
+        #function
+        #check
+        #device::__mirgen_only! { #tower #queries }
+    }
+}
+
+/// The parameters that are typed, which after the checks are all.
+fn parameters(function: &ItemFn) -> impl Iterator<Item = &PatType> {
+    function.sig.inputs.iter().filter_map(|input| match input {
+        FnArg::Typed(param) => Some(param),
+        FnArg::Receiver(_) => None,
+    })
+}
+
+/// Asks for `KernelParam` of every parameter; of an unsafe kernel the caller of the launch knows better.
+fn parameters_are_allowed(options: &Options, function: &ItemFn, cfgs: &[Attribute]) -> TokenStream {
+    if function.sig.unsafety.is_some() {
+        return TokenStream::new();
+    }
+    let device = &options.device;
+    let generics = &function.sig.generics;
+    let where_clause = &generics.where_clause;
+    let asks = parameters(function).map(|param| {
+        let ty = &param.ty;
+        quote_spanned! { ty.span() => is_parameter::<#ty>(); }
+    });
+    quote! {
+        #(#cfgs)*
+        #[doc(hidden)]
+        #[allow(dead_code, elided_lifetimes_in_paths, clippy::extra_unused_lifetimes, single_use_lifetimes)]
+        const _: () = {
+            fn is_parameter<T: #device::KernelParam>() {}
+            fn check #generics () #where_clause { #(#asks)* }
+        };
+    }
+}
+
+/// `__mirgen_kernel_<name>_L1` calls the kernel, `_L2` calls `_L1`, and so on.
+fn tower(function: &ItemFn, cfgs: &[Attribute]) -> TokenStream {
+    let name = &function.sig.ident;
+    let generics = &function.sig.generics;
+    let where_clause = &generics.where_clause;
+    let unsafety = &function.sig.unsafety;
+    let (params, args): (Vec<_>, Vec<_>) = parameters(function)
+        .map(|param| {
+            let ty = &param.ty;
+            let name = parameter_name(param);
+            (quote! { #name: #ty }, name)
+        })
+        .unzip();
+    let mut levels = TokenStream::new();
+    let mut callee = name.clone();
+    for level in 1..=LEVELS {
+        let caller = format_ident!(
+            "__mirgen_kernel_{}_L{}",
+            name.unraw(),
+            level,
+            span = Span::call_site()
+        );
+        let call = quote! { #callee(#(#args),*) };
+        let body = if unsafety.is_some() {
+            quote! { unsafe { #call } }
+        } else {
+            call
+        };
+        levels.extend(quote! {
+            #(#cfgs)*
+            #[doc(hidden)]
+            #[inline]
+            #[allow(non_snake_case, dead_code, private_interfaces, elided_lifetimes_in_paths, unreachable_pub, clippy::all, clippy::pedantic)]
+            pub #unsafety fn #caller #generics (#(#params),*) #where_clause { #body }
+        });
+        callee = caller;
+    }
+    levels
+}
+
+/// A parameter's name, without `mut`. It has the macro's hygiene, so that a kernel may have a parameter of its own name.
+fn parameter_name(param: &PatType) -> Ident {
+    let mut name = match &*param.pat {
+        Pat::Ident(name) => name.ident.clone(),
+        _ => format_ident!("_unnamed"),
+    };
+    name.set_span(Span::mixed_site());
+    name
+}
+
+/// The module for what mirgen asks rustc in a second compile.
+fn queries(function: &ItemFn, cfgs: &[Attribute]) -> TokenStream {
+    let name = function.sig.ident.unraw();
+    let module = format_ident!("__mirgen_queries_{}", name, span = Span::call_site());
+    let file = format!("/{name}.rs");
+    quote! {
+        #(#cfgs)*
+        #[doc(hidden)]
+        #[allow(warnings)]
+        pub mod #module {
+            #[cfg(mirgen_queries)]
+            use super::*;
+            #[cfg(mirgen_queries)]
+            include!(concat!(env!("MIRGEN_QUERY_DIR"), #file));
+        }
+    }
+}
