@@ -1,0 +1,119 @@
+"""Native structures that the scheduler (LLVM IR) and the worker (ctypes) share.  x86-64 and AArch64 Linux."""
+
+from __future__ import annotations
+
+import ctypes as c
+from typing import Final
+
+#: Operating system threads that can run blocks at once.
+MAX_SLOTS: Final = 64
+#: A site that is no barrier: the thread has left the kernel.
+EXITED: Final = 0xFFFF_FFFF
+#: Threads in a block, as CUDA limits them.
+MAX_THREADS: Final = 1024
+JUMP_BUFFER: Final = 512
+#: Bytes of stack of a thread that runs blocks; a kernel's own stack frames lie there.
+STACK_SIZE: Final = 64 << 20
+
+# Report.kind
+NOTHING, PANIC, DIVERGENT, SIGNAL, TRAP = range(5)
+
+FORWARD, REVERSE, RANDOM = range(3)
+
+
+class Context(c.Structure):
+    """What a kernel's hidden parameter points at: one for each thread of the block."""
+
+    _fields_ = (
+        ("tid", c.c_uint32 * 3),
+        ("ntid", c.c_uint32 * 3),
+        ("ctaid", c.c_uint32 * 3),
+        ("nctaid", c.c_uint32 * 3),
+        ("shared", c.c_void_p),
+        ("runtime", c.c_void_p),
+        ("dynamic_shared", c.c_uint32),
+        ("wait_site", c.c_uint32),
+        ("thread", c.c_uint32),
+        ("reserved", c.c_uint32),
+    )
+
+
+class Report(c.Structure):
+    """The first thing that went wrong.  Lives in memory that outlives the worker process.
+
+    ``block`` and ``thread`` are linear; ``published`` is set last.
+    """
+
+    _fields_ = (
+        ("kind", c.c_uint32),
+        ("site", c.c_uint32),
+        ("a", c.c_uint64),
+        ("b", c.c_uint64),
+        ("block", c.c_uint64),
+        ("thread", c.c_uint32),
+        ("other_thread", c.c_uint32),
+        ("other_site", c.c_uint32),
+        ("signal", c.c_uint32),
+        ("address", c.c_uint64),
+        ("ip", c.c_uint64),
+        ("stack", c.c_uint64),
+        ("published", c.c_uint32),
+        ("reserved", c.c_uint32),
+    )
+
+
+class Status(c.Structure):
+    """Where one operating system thread is, for a parent that finds its worker dead or stuck."""
+
+    _fields_ = (
+        ("self", c.c_uint64),
+        ("block", c.c_uint64),
+        ("thread", c.c_uint32),
+        ("active", c.c_uint32),
+        ("stack", c.c_uint64),
+    )
+
+
+class StatusPage(c.Structure):
+    _fields_ = (("report", Report), ("slots", Status * MAX_SLOTS))
+
+
+class Launch(c.Structure):
+    """One launch.  Block ``i`` in the order of execution is number ``(i * mul + add) % blocks``."""
+
+    _fields_ = (
+        ("entry", c.c_void_p),
+        ("args", c.c_void_p),
+        ("blocks", c.c_uint64),
+        ("next", c.c_uint64),
+        ("mul", c.c_uint64),
+        ("add", c.c_uint64),
+        ("seed", c.c_uint64),
+        ("ntid", c.c_uint32 * 3),
+        ("nctaid", c.c_uint32 * 3),
+        ("threads", c.c_uint32),
+        ("schedule", c.c_uint32),
+        ("stop", c.c_uint32),
+        ("coroutine", c.c_uint32),
+        ("report", c.c_void_p),
+    )
+
+
+class Slot(c.Structure):
+    """State of one operating system thread that runs blocks."""
+
+    _fields_ = (
+        ("launch", c.c_void_p),
+        ("contexts", c.c_void_p),
+        ("handles", c.c_void_p),
+        ("order", c.c_void_p),
+        ("shared", c.c_void_p),
+        ("shared_size", c.c_uint64),
+        ("arena", c.c_void_p),
+        ("arena_size", c.c_uint64),
+        ("arena_used", c.c_uint64),
+        ("status", c.c_void_p),
+        ("random", c.c_uint64),
+        ("block", c.c_uint64),
+        ("jump", c.c_uint8 * JUMP_BUFFER),
+    )

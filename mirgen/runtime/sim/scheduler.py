@@ -1,0 +1,508 @@
+"""The native scheduler, as LLVM IR text: runs blocks, switches between their threads, catches faults.
+
+``mirgen_run(slot)`` takes blocks from the launch until none is left (0) or something is reported (1).  Within a block,
+every thread runs to its next barrier, in the order of the schedule; when all wait at one site, all go on.  Anything
+else is a divergent barrier.  Nothing here calls back into Python.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+import platform
+
+from mirgen.runtime.sim import layout as n
+from mirgen.runtime.sim.coroutine import FRAME
+
+RUN = "mirgen_run"
+ON_SIGNAL = "mirgen_on_signal"
+STATUS_PAGE = "mirgen_status_page"
+PANIC = "__mirgen_panic"
+TRAP = "__mirgen_sim_trap"
+
+#: Byte offset of the program counter in Linux's ``ucontext_t``.
+_PC = {"x86_64": 168, "aarch64": 440}
+
+
+def scheduler_ir() -> str:
+    """The scheduler's module, for this machine."""
+    return "\n".join((_DECLARATIONS, _run(), _shuffle(), _frame(), _stops(), _on_signal()))
+
+
+def _field(struct: type[c.Structure], name: str, pointer: str, as_: str) -> str:
+    """An instruction that computes a field's address."""
+    return f"  {as_} = getelementptr i8, ptr {pointer}, i64 {getattr(struct, name).offset}"
+
+
+def _load(struct: type[c.Structure], name: str, pointer: str, as_: str, ty: str) -> str:
+    return f"{_field(struct, name, pointer, as_ + '.p')}\n  {as_} = load {ty}, ptr {as_}.p"
+
+
+_DECLARATIONS = f"""
+@{STATUS_PAGE} = global ptr null
+declare i32 @_setjmp(ptr) returns_twice
+declare void @longjmp(ptr, i32) noreturn
+declare i64 @pthread_self()
+declare ptr @malloc(i64)
+declare void @free(ptr)
+declare ptr @signal(i32, ptr)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare void @llvm.coro.resume(ptr)
+declare i1 @llvm.coro.done(ptr)
+"""
+
+
+def _run() -> str:
+    return f"""
+define i32 @{RUN}(ptr %slot) {{
+entry:
+{_load(n.Slot, "launch", "%slot", "%launch", "ptr")}
+{_load(n.Slot, "contexts", "%slot", "%contexts", "ptr")}
+{_load(n.Slot, "handles", "%slot", "%handles", "ptr")}
+{_load(n.Slot, "order", "%slot", "%order", "ptr")}
+{_load(n.Slot, "shared", "%slot", "%shared", "ptr")}
+{_load(n.Slot, "shared_size", "%slot", "%shared_size", "i64")}
+{_load(n.Slot, "status", "%slot", "%status", "ptr")}
+{_load(n.Launch, "entry", "%launch", "%kernel", "ptr")}
+{_load(n.Launch, "args", "%launch", "%args", "ptr")}
+{_load(n.Launch, "blocks", "%launch", "%blocks", "i64")}
+{_load(n.Launch, "mul", "%launch", "%mul", "i64")}
+{_load(n.Launch, "add", "%launch", "%add", "i64")}
+{_load(n.Launch, "threads", "%launch", "%threads", "i32")}
+{_load(n.Launch, "schedule", "%launch", "%schedule", "i32")}
+{_load(n.Launch, "coroutine", "%launch", "%coroutine.i", "i32")}
+{_load(n.Launch, "nctaid", "%launch", "%grid.x.i", "i32")}
+  %grid.x = zext i32 %grid.x.i to i64
+  %grid.y.p = getelementptr i8, ptr %grid.x.i.p, i64 4
+  %grid.y.i = load i32, ptr %grid.y.p
+  %grid.y = zext i32 %grid.y.i to i64
+  %coroutine = icmp ne i32 %coroutine.i, 0
+  %reverse = icmp eq i32 %schedule, {n.REVERSE}
+  %random = icmp eq i32 %schedule, {n.RANDOM}
+  %last = sub i32 %threads, 1
+{_field(n.Launch, "stop", "%launch", "%stop.p")}
+{_field(n.Launch, "next", "%launch", "%next.p")}
+{_field(n.Slot, "block", "%slot", "%slot.block.p")}
+{_field(n.Slot, "arena_used", "%slot", "%used.p")}
+{_field(n.Status, "thread", "%status", "%status.thread")}
+{_field(n.Status, "block", "%status", "%status.block")}
+{_field(n.Status, "active", "%status", "%status.active")}
+{_field(n.Status, "stack", "%status", "%status.stack")}
+  %mark = alloca i8
+  %mark.i = ptrtoint ptr %mark to i64
+  store volatile i64 %mark.i, ptr %status.stack
+  %self = call i64 @pthread_self()
+{_field(n.Status, "self", "%status", "%status.self")}
+  store volatile i64 %self, ptr %status.self
+  store volatile i32 1, ptr %status.active
+{_field(n.Slot, "jump", "%slot", "%jump")}
+  %again = call i32 @_setjmp(ptr %jump) returns_twice
+  %jumped = icmp ne i32 %again, 0
+  br i1 %jumped, label %stopped, label %next
+
+next:
+  %stop = load atomic i32, ptr %stop.p acquire, align 4
+  %stopping = icmp ne i32 %stop, 0
+  br i1 %stopping, label %stopped, label %take
+
+take:
+  %number = atomicrmw add ptr %next.p, i64 1 monotonic
+  %left = icmp ult i64 %number, %blocks
+  br i1 %left, label %begin, label %finished
+
+begin:
+  %scaled = mul i64 %number, %mul
+  %moved = add i64 %scaled, %add
+  %block = urem i64 %moved, %blocks
+  store i64 %block, ptr %slot.block.p
+  store volatile i64 %block, ptr %status.block
+  store i64 0, ptr %used.p
+  %cta.x = urem i64 %block, %grid.x
+  %cta.yz = udiv i64 %block, %grid.x
+  %cta.y = urem i64 %cta.yz, %grid.y
+  %cta.z = udiv i64 %cta.yz, %grid.y
+  %cta.x.i = trunc i64 %cta.x to i32
+  %cta.y.i = trunc i64 %cta.y to i32
+  %cta.z.i = trunc i64 %cta.z to i32
+  call void @llvm.memset.p0.i64(ptr %shared, i8 -1, i64 %shared_size, i1 false)
+  br i1 %random, label %seed, label %start
+
+seed:
+  call void @mirgen_seed(ptr %slot, i64 %block)
+  call void @mirgen_shuffle(ptr %slot, i32 %threads)
+  br label %start
+
+start:
+  %s.k = phi i32 [ 0, %begin ], [ 0, %seed ], [ %s.next, %started ]
+  %s.other = phi i32 [ -1, %begin ], [ -1, %seed ], [ %s.other2, %started ]
+  %s.first = phi i32 [ 0, %begin ], [ 0, %seed ], [ %s.first2, %started ]
+  %s.t = call i32 @mirgen_thread(i32 %s.k, i32 %last, i1 %reverse, i1 %random, ptr %order)
+  %s.t64 = zext i32 %s.t to i64
+  %s.off = mul i64 %s.t64, {c.sizeof(n.Context)}
+  %s.ctx = getelementptr i8, ptr %contexts, i64 %s.off
+{_field(n.Context, "ctaid", "%s.ctx", "%s.cta.x")}
+  %s.cta.y = getelementptr i8, ptr %s.cta.x, i64 4
+  %s.cta.z = getelementptr i8, ptr %s.cta.x, i64 8
+  store i32 %cta.x.i, ptr %s.cta.x
+  store i32 %cta.y.i, ptr %s.cta.y
+  store i32 %cta.z.i, ptr %s.cta.z
+  store volatile i32 %s.t, ptr %status.thread
+  br i1 %coroutine, label %ramp, label %plain
+
+plain:
+  call void %kernel(ptr %s.ctx, ptr %args)
+  br label %started
+
+ramp:
+  %s.h = call ptr %kernel(ptr %s.ctx, ptr %args)
+  %s.hp = getelementptr ptr, ptr %handles, i64 %s.t64
+  store ptr %s.h, ptr %s.hp
+  %s.done = call i1 @llvm.coro.done(ptr %s.h)
+  %s.state = call i32 @mirgen_state(ptr %s.ctx, i1 %s.done)
+  %s.isfirst = icmp eq i32 %s.k, 0
+  %s.first1 = select i1 %s.isfirst, i32 %s.state, i32 %s.first
+  %s.same = icmp eq i32 %s.state, %s.first1
+  %s.other1 = select i1 %s.same, i32 %s.other, i32 %s.t
+  br label %started
+
+started:
+  %s.other2 = phi i32 [ -1, %plain ], [ %s.other1, %ramp ]
+  %s.first2 = phi i32 [ {n.EXITED - (1 << 32)}, %plain ], [ %s.first1, %ramp ]
+  %s.next = add i32 %s.k, 1
+  %s.more = icmp ult i32 %s.next, %threads
+  br i1 %s.more, label %start, label %passed
+
+passed:
+  %other = phi i32 [ %s.other2, %started ], [ %r.other1, %resume ]
+  %site = phi i32 [ %s.first2, %started ], [ %r.first1, %resume ]
+  %agree = icmp eq i32 %other, -1
+  br i1 %agree, label %together, label %diverged
+
+together:
+  %exited = icmp eq i32 %site, {n.EXITED - (1 << 32)}
+  br i1 %exited, label %next, label %again.check
+
+again.check:
+  %stop2 = load atomic i32, ptr %stop.p acquire, align 4
+  %stopping2 = icmp ne i32 %stop2, 0
+  br i1 %stopping2, label %stopped, label %again.order
+
+again.order:
+  br i1 %random, label %reorder, label %resume
+
+reorder:
+  call void @mirgen_shuffle(ptr %slot, i32 %threads)
+  br label %resume
+
+resume:
+  %r.k = phi i32 [ 0, %again.order ], [ 0, %reorder ], [ %r.next, %resume ]
+  %r.other = phi i32 [ -1, %again.order ], [ -1, %reorder ], [ %r.other1, %resume ]
+  %r.first = phi i32 [ 0, %again.order ], [ 0, %reorder ], [ %r.first1, %resume ]
+  %r.t = call i32 @mirgen_thread(i32 %r.k, i32 %last, i1 %reverse, i1 %random, ptr %order)
+  %r.t64 = zext i32 %r.t to i64
+  %r.off = mul i64 %r.t64, {c.sizeof(n.Context)}
+  %r.ctx = getelementptr i8, ptr %contexts, i64 %r.off
+  store volatile i32 %r.t, ptr %status.thread
+  %r.hp = getelementptr ptr, ptr %handles, i64 %r.t64
+  %r.h = load ptr, ptr %r.hp
+  call void @llvm.coro.resume(ptr %r.h)
+  %r.done = call i1 @llvm.coro.done(ptr %r.h)
+  %r.state = call i32 @mirgen_state(ptr %r.ctx, i1 %r.done)
+  %r.isfirst = icmp eq i32 %r.k, 0
+  %r.first1 = select i1 %r.isfirst, i32 %r.state, i32 %r.first
+  %r.same = icmp eq i32 %r.state, %r.first1
+  %r.other1 = select i1 %r.same, i32 %r.other, i32 %r.t
+  %r.next = add i32 %r.k, 1
+  %r.more = icmp ult i32 %r.next, %threads
+  br i1 %r.more, label %resume, label %passed
+
+diverged:
+  %d.first = call i32 @mirgen_thread(i32 0, i32 %last, i1 %reverse, i1 %random, ptr %order)
+  call void @mirgen_diverged(ptr %slot, i32 %d.first, i32 %other)
+  br label %stopped
+
+stopped:
+  store volatile i32 0, ptr %status.active
+  ret i32 1
+
+finished:
+  store volatile i32 0, ptr %status.active
+  ret i32 0
+}}
+
+; The thread that comes k-th.
+define internal i32 @mirgen_thread(i32 %k, i32 %last, i1 %reverse, i1 %random, ptr %order) alwaysinline {{
+  br i1 %random, label %shuffled, label %straight
+shuffled:
+  %index = zext i32 %k to i64
+  %p = getelementptr i32, ptr %order, i64 %index
+  %t = load i32, ptr %p
+  ret i32 %t
+straight:
+  %back = sub i32 %last, %k
+  %chosen = select i1 %reverse, i32 %back, i32 %k
+  ret i32 %chosen
+}}
+
+; The site at which a thread waits, kept for reports.
+define internal i32 @mirgen_state(ptr %ctx, i1 %done) alwaysinline {{
+{_load(n.Context, "wait_site", "%ctx", "%site", "i32")}
+  %state = select i1 %done, i32 {n.EXITED - (1 << 32)}, i32 %site
+  store i32 %state, ptr %site.p
+  ret i32 %state
+}}
+"""
+
+
+def _shuffle() -> str:
+    return f"""
+; splitmix64 over the launch's seed and the block's number: an order depends on nothing else.
+define internal void @mirgen_seed(ptr %slot, i64 %block) {{
+{_load(n.Slot, "launch", "%slot", "%launch", "ptr")}
+{_load(n.Launch, "seed", "%launch", "%seed", "i64")}
+{_load(n.Launch, "threads", "%launch", "%threads", "i32")}
+{_load(n.Slot, "order", "%slot", "%order", "ptr")}
+{_field(n.Slot, "random", "%slot", "%random.p")}
+  %a = mul i64 %block, -7046029254386353131
+  %b = add i64 %a, %seed
+  store i64 %b, ptr %random.p
+  br label %loop
+loop:
+  %k = phi i32 [ 0, %0 ], [ %k2, %loop ]
+  %k64 = zext i32 %k to i64
+  %p = getelementptr i32, ptr %order, i64 %k64
+  store i32 %k, ptr %p
+  %k2 = add i32 %k, 1
+  %more = icmp ult i32 %k2, %threads
+  br i1 %more, label %loop, label %out
+out:
+  ret void
+}}
+
+define internal i64 @mirgen_random(ptr %slot) {{
+{_load(n.Slot, "random", "%slot", "%state", "i64")}
+  %s = add i64 %state, -7046029254386353131
+  store i64 %s, ptr %state.p
+  %a = lshr i64 %s, 30
+  %b = xor i64 %s, %a
+  %c = mul i64 %b, -4658895280553007687
+  %d = lshr i64 %c, 27
+  %e = xor i64 %c, %d
+  %f = mul i64 %e, -7723592293110705685
+  %g = lshr i64 %f, 31
+  %h = xor i64 %f, %g
+  ret i64 %h
+}}
+
+; Fisher and Yates, from the end.
+define internal void @mirgen_shuffle(ptr %slot, i32 %threads) {{
+{_load(n.Slot, "order", "%slot", "%order", "ptr")}
+  br label %head
+head:
+  %n = phi i32 [ %threads, %0 ], [ %i, %swap ]
+  %more = icmp ugt i32 %n, 1
+  br i1 %more, label %swap, label %out
+swap:
+  %i = sub i32 %n, 1
+  %r = call i64 @mirgen_random(ptr %slot)
+  %r32 = lshr i64 %r, 32
+  %n64 = zext i32 %n to i64
+  %wide = mul i64 %r32, %n64
+  %j = lshr i64 %wide, 32
+  %i64v = zext i32 %i to i64
+  %pi = getelementptr i32, ptr %order, i64 %i64v
+  %pj = getelementptr i32, ptr %order, i64 %j
+  %vi = load i32, ptr %pi
+  %vj = load i32, ptr %pj
+  store i32 %vj, ptr %pi
+  store i32 %vi, ptr %pj
+  br label %head
+out:
+  ret void
+}}
+"""
+
+
+def _frame() -> str:
+    return f"""
+; All frames of a launch have one size: the first one sizes the arena for the whole block.
+define ptr @{FRAME}(ptr %ctx, i64 %size, i64 %align) {{
+entry:
+{_load(n.Context, "runtime", "%ctx", "%slot", "ptr")}
+{_load(n.Slot, "launch", "%slot", "%launch", "ptr")}
+{_load(n.Launch, "threads", "%launch", "%threads.i", "i32")}
+{_load(n.Slot, "arena", "%slot", "%arena", "ptr")}
+{_load(n.Slot, "arena_size", "%slot", "%capacity", "i64")}
+{_load(n.Slot, "arena_used", "%slot", "%used", "i64")}
+  %threads = zext i32 %threads.i to i64
+  %less = sub i64 %align, 1
+  %mask = sub i64 0, %align
+  %padded = add i64 %size, %less
+  %stride = and i64 %padded, %mask
+  %first = icmp eq i64 %used, 0
+  br i1 %first, label %check, label %take
+check:
+  %total = mul i64 %stride, %threads
+  %need = add i64 %total, %align
+  %fits = icmp ule i64 %need, %capacity
+  br i1 %fits, label %take, label %grow
+grow:
+  call void @free(ptr %arena)
+  %fresh = call ptr @malloc(i64 %need)
+  store ptr %fresh, ptr %arena.p
+  store i64 %need, ptr %capacity.p
+  %none = icmp eq ptr %fresh, null
+  br i1 %none, label %fail, label %take
+fail:
+  call void @llvm.trap()
+  unreachable
+take:
+  %base = phi ptr [ %arena, %entry ], [ %arena, %check ], [ %fresh, %grow ]
+  %from = ptrtoint ptr %base to i64
+  %up = add i64 %from, %less
+  %aligned = and i64 %up, %mask
+  %start = inttoptr i64 %aligned to ptr
+  %frame = getelementptr i8, ptr %start, i64 %used
+  %used2 = add i64 %used, %stride
+  store i64 %used2, ptr %used.p
+  ret ptr %frame
+}}
+declare void @llvm.trap() noreturn
+"""
+
+
+def _claim(kind: int) -> str:
+    """Claims the report for ``%slot`` or goes to ``%out``; leaves ``%report`` and ``%launch``."""
+    return f"""
+{_load(n.Slot, "launch", "%slot", "%launch", "ptr")}
+{_load(n.Launch, "report", "%launch", "%report", "ptr")}
+  %claim = cmpxchg ptr %report, i32 {n.NOTHING}, i32 {kind} seq_cst seq_cst
+  %mine = extractvalue {{ i32, i1 }} %claim, 1
+  br i1 %mine, label %fill, label %out
+fill:
+{_load(n.Slot, "block", "%slot", "%block", "i64")}
+{_field(n.Report, "block", "%report", "%r.block")}
+  store i64 %block, ptr %r.block"""
+
+
+def _publish() -> str:
+    return f"""
+{_field(n.Report, "published", "%report", "%r.published")}
+  store atomic i32 1, ptr %r.published release, align 4
+  br label %out
+out:
+{_field(n.Launch, "stop", "%launch", "%stop.p")}
+  store atomic i32 1, ptr %stop.p release, align 4"""
+
+
+def _stops() -> str:
+    def stop(kind: int) -> str:
+        return f"""
+{_load(n.Context, "runtime", "%ctx", "%slot", "ptr")}
+{_claim(kind)}
+{_load(n.Context, "thread", "%ctx", "%thread", "i32")}
+{_field(n.Report, "thread", "%report", "%r.thread")}
+  store i32 %thread, ptr %r.thread
+{_field(n.Report, "site", "%report", "%r.site")}
+  store i32 %site, ptr %r.site
+{_field(n.Report, "a", "%report", "%r.a")}
+  store i64 %a, ptr %r.a
+{_field(n.Report, "b", "%report", "%r.b")}
+  store i64 %b, ptr %r.b
+{_publish()}
+{_field(n.Slot, "jump", "%slot", "%jump")}
+  call void @longjmp(ptr %jump, i32 1)
+  unreachable"""
+
+    return f"""
+define void @{PANIC}(ptr %ctx, i32 %site, i64 %a, i64 %b) noreturn {{
+{stop(n.PANIC)}
+}}
+
+define void @{TRAP}(ptr %ctx) noreturn {{
+  %site = add i32 0, 0
+  %a = add i64 0, 0
+  %b = add i64 0, 0
+{stop(n.TRAP)}
+}}
+
+define internal void @mirgen_diverged(ptr %slot, i32 %thread, i32 %other) {{
+{_load(n.Slot, "contexts", "%slot", "%contexts", "ptr")}
+{_claim(n.DIVERGENT)}
+  %t64 = zext i32 %thread to i64
+  %toff = mul i64 %t64, {c.sizeof(n.Context)}
+  %tctx = getelementptr i8, ptr %contexts, i64 %toff
+{_load(n.Context, "wait_site", "%tctx", "%tsite", "i32")}
+  %o64 = zext i32 %other to i64
+  %ooff = mul i64 %o64, {c.sizeof(n.Context)}
+  %octx = getelementptr i8, ptr %contexts, i64 %ooff
+{_load(n.Context, "wait_site", "%octx", "%osite", "i32")}
+{_field(n.Report, "thread", "%report", "%r.thread")}
+  store i32 %thread, ptr %r.thread
+{_field(n.Report, "site", "%report", "%r.site")}
+  store i32 %tsite, ptr %r.site
+{_field(n.Report, "other_thread", "%report", "%r.other")}
+  store i32 %other, ptr %r.other
+{_field(n.Report, "other_site", "%report", "%r.osite")}
+  store i32 %osite, ptr %r.osite
+{_publish()}
+  ret void
+}}
+"""
+
+
+def _on_signal() -> str:
+    pc = _PC.get(platform.machine(), 0)
+    return f"""
+; Notes who faulted, then lets the process die of the signal.  Calls async-signal-safe functions only.
+define void @{ON_SIGNAL}(i32 %sig, ptr %info, ptr %machine) {{
+entry:
+  %page = load ptr, ptr @{STATUS_PAGE}
+  %self = call i64 @pthread_self()
+{_field(n.StatusPage, "slots", "%page", "%slots")}
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k2, %step ]
+  %off = mul i64 %k, {c.sizeof(n.Status)}
+  %status = getelementptr i8, ptr %slots, i64 %off
+{_load(n.Status, "self", "%status", "%who", "i64")}
+{_load(n.Status, "active", "%status", "%active", "i32")}
+  %same = icmp eq i64 %who, %self
+  %busy = icmp ne i32 %active, 0
+  %found = and i1 %same, %busy
+  br i1 %found, label %note, label %step
+step:
+  %k2 = add i64 %k, 1
+  %more = icmp ult i64 %k2, {n.MAX_SLOTS}
+  br i1 %more, label %loop, label %out
+note:
+  %claim = cmpxchg ptr %page, i32 {n.NOTHING}, i32 {n.SIGNAL} seq_cst seq_cst
+  %mine = extractvalue {{ i32, i1 }} %claim, 1
+  br i1 %mine, label %fill, label %out
+fill:
+{_load(n.Status, "block", "%status", "%block", "i64")}
+{_load(n.Status, "thread", "%status", "%thread", "i32")}
+{_load(n.Status, "stack", "%status", "%stack", "i64")}
+{_field(n.Report, "block", "%page", "%r.block")}
+  store i64 %block, ptr %r.block
+{_field(n.Report, "thread", "%page", "%r.thread")}
+  store i32 %thread, ptr %r.thread
+{_field(n.Report, "stack", "%page", "%r.stack")}
+  store i64 %stack, ptr %r.stack
+{_field(n.Report, "signal", "%page", "%r.signal")}
+  store i32 %sig, ptr %r.signal
+  %addr.p = getelementptr i8, ptr %info, i64 16
+  %addr = load i64, ptr %addr.p
+{_field(n.Report, "address", "%page", "%r.address")}
+  store i64 %addr, ptr %r.address
+  %pc.p = getelementptr i8, ptr %machine, i64 {pc}
+  %pc = load i64, ptr %pc.p
+{_field(n.Report, "ip", "%page", "%r.ip")}
+  store i64 %pc, ptr %r.ip
+{_field(n.Report, "published", "%page", "%r.published")}
+  store atomic i32 1, ptr %r.published release, align 4
+  br label %out
+out:
+  %old = call ptr @signal(i32 %sig, ptr null)
+  ret void
+}}
+"""

@@ -1,0 +1,85 @@
+"""The simulator's worker process: ``python -m mirgen.runtime.sim.worker SOCKET_FD STATUS_FD``.
+
+Generated code runs here, so that its crash is a report and not the caller's end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import select
+import signal
+import socket
+import sys
+from typing import Any
+
+from mirgen.errors import InternalError, InvalidInputError, MirgenError, ToolError
+from mirgen.runtime.sim import layout, wire
+from mirgen.runtime.sim.compile import NativeCode, compile_module
+from mirgen.runtime.sim.engine import Engine, LaunchRequest, pointer_slots
+
+_KINDS: dict[type[MirgenError], str] = {InvalidInputError: "input", ToolError: "tool", InternalError: "internal"}
+
+
+def main(argv: list[str]) -> int:
+    """Serves requests until the caller closes the socket."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sock = socket.socket(fileno=int(argv[1]))
+    page = mmap.mmap(int(argv[2]), ctypes.sizeof(layout.StatusPage))
+    status = layout.StatusPage.from_buffer(page)
+
+    def alive(seconds: float) -> bool:
+        poller = select.poll()
+        poller.register(sock, select.POLLRDHUP)
+        return not poller.poll(seconds * 1000)
+
+    engine: Engine | None = None
+    while True:
+        try:
+            header, payload, fds = wire.receive(sock)
+        except (EOFError, OSError):
+            return 0
+        try:
+            if engine is None:
+                engine = Engine(status, alive)
+            reply, data = _serve(engine, header, payload, fds)
+        except MirgenError as error:
+            kind = next((name for cls, name in _KINDS.items() if isinstance(error, cls)), "internal")
+            message = getattr(error, "message", str(error))
+            reply, data = {"error": kind, "message": message, "where": getattr(error, "where", "")}, b""
+        wire.send(sock, reply, data)
+        if reply.get("stuck"):
+            os._exit(0)
+
+
+def _serve(engine: Engine, header: wire.Header, payload: bytes, fds: list[int]) -> tuple[dict[str, Any], bytes]:
+    match header["op"]:
+        case "compile":
+            code = compile_module(payload.decode(), header["kernels"], header["opt_level"])
+            engine.load(header["module"], code)
+            return {"coroutines": code.coroutines}, code.image
+        case "load":
+            engine.load(header["module"], NativeCode(payload, header["coroutines"]))
+            return {}, b""
+        case "launch":
+            for buffer in header["drop"]:
+                engine.unmap(buffer)
+            for (buffer, capacity), fd in zip(header["new"], fds, strict=True):
+                engine.map(buffer, fd, capacity)
+            result = engine.launch(
+                LaunchRequest(
+                    module=header["module"], kernel=header["kernel"],
+                    grid=tuple(header["grid"]), block=tuple(header["block"]),
+                    static_shared=header["static_shared"], dynamic_shared=header["dynamic_shared"],
+                    schedule=header["schedule"], seed=header["seed"], os_threads=header["os_threads"],
+                    pointers=pointer_slots(header["pointers"]), writable=frozenset(header["writable"]), args=payload,
+                )
+            )  # fmt: skip
+            return {"failed": result.failed, "stuck": result.stuck, "seconds": result.seconds}, b""
+        case op:
+            raise InternalError(f"unknown request {op!r}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
