@@ -92,7 +92,7 @@ class _Merger:
 
     def _same(self, a: _Local, b: _Local, assumed: set[tuple[_Local, _Local]]) -> bool:
         """Whether two allocations have equal contents, pointers followed."""
-        if a == b or (a, b) in assumed or self._ids[a] == self._ids[b] and assumed:
+        if a == b or (a, b) in assumed or (assumed and self._ids[a] == self._ids[b]):
             return True
         assumed.add((a, b))
         x, y = self._at(a), self._at(b)
