@@ -10,6 +10,8 @@ use crate::options::Options;
 
 /// How many functions the tower has: each gives what rustc's inliner left over another try.
 const LEVELS: u32 = 8;
+/// Levels 9 to this one exist under `--cfg mirgen_deep` only: they cost rustc time and few kernels need them.
+const DEEP_LEVELS: u32 = 16;
 
 /// The expansion of a function that passed the checks.
 pub(crate) fn kernel(options: &Options, mut function: ItemFn) -> TokenStream {
@@ -78,7 +80,8 @@ fn tower(function: &ItemFn, cfgs: &[Attribute]) -> TokenStream {
         .unzip();
     let mut levels = TokenStream::new();
     let mut callee = name.clone();
-    for level in 1..=LEVELS {
+    for level in 1..=DEEP_LEVELS {
+        let deep = (level > LEVELS).then(|| quote! { #[cfg(mirgen_deep)] });
         let caller = format_ident!(
             "__mirgen_kernel_{}_L{}",
             name.unraw(),
@@ -93,6 +96,7 @@ fn tower(function: &ItemFn, cfgs: &[Attribute]) -> TokenStream {
         };
         levels.extend(quote! {
             #(#cfgs)*
+            #deep
             #[doc(hidden)]
             #[inline]
             #[allow(non_snake_case, dead_code, private_interfaces, elided_lifetimes_in_paths, unreachable_pub, clippy::all, clippy::pedantic)]

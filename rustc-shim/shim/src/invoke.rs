@@ -18,6 +18,8 @@ use crate::unit::{checks, Unit};
 pub enum Thresholds {
     /// Far enough that iterator code of a root crate becomes loops.
     Root,
+    /// Much further, for a root crate whose tower left calls at the usual budget.
+    Deep,
     /// rustc's own, for dependencies, whose every body would explode otherwise.
     Default,
 }
@@ -129,7 +131,7 @@ pub fn mir_flags(args: &Args, thresholds: Thresholds) -> Vec<String> {
     let switch = |on| if on { "on" } else { "off" };
     let mut flags: Vec<String> = [
         "--cfg=mirgen",
-        "--check-cfg=cfg(mirgen,mirgen_queries)",
+        "--check-cfg=cfg(mirgen,mirgen_deep,mirgen_queries)",
         "-Copt-level=3",
         "-Cpanic=abort",
         "-Zalways-encode-mir",
@@ -140,8 +142,13 @@ pub fn mir_flags(args: &Args, thresholds: Thresholds) -> Vec<String> {
     .to_vec();
     flags.push(format!("-Cdebug-assertions={}", switch(checks.debug_assertions)));
     flags.push(format!("-Coverflow-checks={}", switch(checks.overflow_checks)));
-    if thresholds == Thresholds::Root {
-        flags.extend(["", "-hint", "-forwarder"].map(|kind| format!("-Zinline-mir{kind}-threshold=3000")));
+    let budget = match thresholds {
+        Thresholds::Root => Some(3_000),
+        Thresholds::Deep => Some(50_000),
+        Thresholds::Default => None,
+    };
+    if let Some(budget) = budget {
+        flags.extend(["", "-hint", "-forwarder"].map(|kind| format!("-Zinline-mir{kind}-threshold={budget}")));
     }
     flags
 }

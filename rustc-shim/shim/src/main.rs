@@ -61,6 +61,7 @@ struct How {
 #[derive(Clone, Copy, ValueEnum)]
 enum ThresholdsArg {
     Root,
+    Deep,
     Default,
 }
 
@@ -74,6 +75,7 @@ impl How {
         let mut request = Request {
             thresholds: self.thresholds.map(|thresholds| match thresholds {
                 ThresholdsArg::Root => Thresholds::Root,
+                ThresholdsArg::Deep => Thresholds::Deep,
                 ThresholdsArg::Default => Thresholds::Default,
             }),
             spans: !self.no_spans,
