@@ -84,7 +84,7 @@ def _build(b: ir.IRBuilder, args: Sequence[ir.Value]) -> None:
 
     b.position_at_end(done)
     zeros = intrinsic(b, "llvm.ctlz.i64", I64, [remainder, const(I1, 0)])
-    shift = b.sub(zeros, const(I64, room - 1))
+    shift = b.sub(zeros, const(I64, room))
     normal = b.icmp_unsigned("<", shift, y_exponent)
     # The hidden bit of the shifted significand adds one to the exponent field.
     exponent = b.sub(b.sub(y_exponent, shift), one)
