@@ -104,6 +104,13 @@ def cargo_build(options: CargoOptions) -> CargoBuild:
     )
 
 
+def target_directory(options: CargoOptions) -> Path:
+    """cargo's target directory for the selected package."""
+    if options.target_dir is not None:
+        return options.target_dir
+    return Path(_metadata(find_program("cargo", "CARGO"), options)["target_directory"])
+
+
 def choose_target(options: CargoOptions, toolchain: Toolchain) -> tuple[str, Path | None]:
     """The rustc target, and mirgen's own sysroot for it where one is used.
 
@@ -133,15 +140,19 @@ def _status(message: str) -> None:
     print(f"{'Building':>12} {message}", file=sys.stderr, flush=True)
 
 
-def _package(cargo: Path, options: CargoOptions) -> dict[str, Any]:
-    """The selected package from ``cargo metadata``, with the workspace's target directory added."""
+def _metadata(cargo: Path, options: CargoOptions) -> dict[str, Any]:
     command = [str(cargo), "metadata", "--format-version", "1", "--no-deps", *options.resolution()]
     if options.manifest_path is not None:
         command += ["--manifest-path", str(options.manifest_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ToolError("cargo", "cargo metadata failed", command=command, output=done.stderr, status=done.returncode)
-    metadata = json.loads(done.stdout)
+    return cast(dict[str, Any], json.loads(done.stdout))
+
+
+def _package(cargo: Path, options: CargoOptions) -> dict[str, Any]:
+    """The selected package from ``cargo metadata``, with the workspace's target directory added."""
+    metadata = _metadata(cargo, options)
     packages: list[dict[str, Any]] = metadata["packages"]
     chosen = [p for p in packages if options.package in (None, p["name"], p["id"])]
     if options.package is None and len(chosen) > 1:

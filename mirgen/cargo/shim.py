@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from mirgen.errors import InternalError, InvalidInputError, ToolError
+from mirgen.errors import Diagnostic, InternalError, Location, ToolError, UnsupportedError
 
 _RUSTC_FAILED = 101
 _UNKNOWN_TEXT = 103
@@ -19,7 +19,7 @@ def run_shim(shim: Path, args: Sequence[str], *, env: Mapping[str, str] | None =
 
     Raises:
         ToolError: rustc refused what it was asked (its own message is in ``output``).
-        InvalidInputError: rustc printed text that the shim does not know.
+        UnsupportedError: rustc printed text that the shim does not know.
         InternalError: the shim failed otherwise.
     """
     command = [str(shim), *args]
@@ -40,14 +40,22 @@ def run_shim(shim: Path, args: Sequence[str], *, env: Mapping[str, str] | None =
     raise InternalError(f"mirgen-rustc {args[0]} failed with status {done.returncode}: {done.stderr.strip()}")
 
 
-def _unknown_text(stderr: str) -> InvalidInputError:
+def _unknown_text(stderr: str) -> UnsupportedError:
+    message, where = stderr.strip(), None
     for line in reversed(stderr.strip().splitlines()):
         try:
             report = json.loads(line)
         except json.JSONDecodeError:
             continue
-        return InvalidInputError(
-            f"rustc's MIR text holds something mirgen does not know: {report.get('message', '')}",
-            where=f"{report.get('file', '?')}:{report.get('line', '?')}",
+        message = str(report.get("message", ""))
+        at = int(report.get("line", 1))
+        where = Location(str(report.get("file", "?")), at, 1, at, 1)
+        break
+    return UnsupportedError(
+        Diagnostic(
+            code="MG0001",
+            message=f"rustc's MIR text holds something mirgen does not know: {message}",
+            location=where,
+            helps=["this rustc may be newer than this mirgen: see `cargo mirgen doctor`"],
         )
-    return InvalidInputError(f"rustc's MIR text was not understood: {stderr.strip()}")
+    )
