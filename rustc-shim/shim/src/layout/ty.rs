@@ -1,0 +1,653 @@
+//! Reader of rustc's type text (`-Zverbose-internals`, untrimmed paths): enough structure to write the type again as
+//! Rust source in another crate.
+
+/// A region as printed after borrow checking.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Region {
+    /// `'{erased}` or `'static`: no region of consequence.
+    Erased,
+    /// `'^2` or `'^1_2`: variable 2 of the binder `depth` levels out.
+    Bound { depth: usize, var: usize },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Arg {
+    Type(Ty),
+    Region(Region),
+    /// A const argument as a Rust expression.
+    Const(String),
+    /// `Name = Type` in a trait's arguments.
+    Assoc(String, Ty),
+}
+
+/// One segment of a path and its generic arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Segment {
+    pub name: String,
+    pub args: Vec<Arg>,
+}
+
+pub type Path = Vec<Segment>;
+
+/// A function signature; `bound` counts the region variables of its binder.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Sig {
+    pub bound: usize,
+    pub is_unsafe: bool,
+    /// `extern` string, or `None` for Rust's own.
+    pub abi: Option<String>,
+    pub inputs: Vec<Ty>,
+    pub variadic: bool,
+    pub output: Ty,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ClosureKind {
+    Fn,
+    FnMut,
+    FnOnce,
+}
+
+/// A trait in `dyn`, with the region variables of its binder.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Bound {
+    pub bound: usize,
+    pub path: Path,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Ty {
+    /// `u8`, `bool`, `str`, `!`: written as they stand.
+    Primitive(String),
+    Tuple(Vec<Ty>),
+    Ref {
+        region: Region,
+        mutable: bool,
+        to: Box<Ty>,
+    },
+    Ptr {
+        mutable: bool,
+        to: Box<Ty>,
+    },
+    Array {
+        elem: Box<Ty>,
+        len: String,
+    },
+    Slice(Box<Ty>),
+    Path(Path),
+    FnPtr(Box<Sig>),
+    /// `text` is the function's path, which is no source.
+    FnDef {
+        text: String,
+        sig: Box<Sig>,
+    },
+    Closure {
+        text: String,
+        kind: ClosureKind,
+        sig: Box<Sig>,
+        upvars: Vec<Ty>,
+    },
+    Dyn(Vec<Bound>),
+}
+
+impl Ty {
+    /// The path of an ADT without generic arguments.
+    pub fn adt_path(&self) -> Option<String> {
+        match self {
+            Self::Path(path) => {
+                let names: Vec<&str> = path.iter().map(|segment| segment.name.as_str()).collect();
+                Some(names.join("::"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Reads a whole type; the error says why it cannot be written as source.
+pub fn parse(text: &str) -> Result<Ty, String> {
+    let mut reader = Reader {
+        text,
+        at: 0,
+        depth: 0,
+    };
+    let ty = reader.ty()?;
+    if reader.rest().is_empty() {
+        Ok(ty)
+    } else {
+        Err(format!("unknown text after the type: `{}`", reader.near()))
+    }
+}
+
+const PRIMITIVES: &[&str] = &[
+    "bool", "char", "str", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64",
+    "u128", "usize", "f16", "f32", "f64", "f128",
+];
+
+const MAX_DEPTH: usize = 256;
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn near(&self) -> String {
+        self.rest().chars().take(40).collect()
+    }
+
+    fn eat(&mut self, token: &str) -> bool {
+        let found = self.rest().starts_with(token);
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+
+    fn need(&mut self, token: &str) -> Result<(), String> {
+        if self.eat(token) {
+            Ok(())
+        } else {
+            Err(format!("expected `{token}` at `{}`", self.near()))
+        }
+    }
+
+    fn ident(&mut self) -> &'a str {
+        let rest = self.rest();
+        let raw = if rest.starts_with("r#") { 2 } else { 0 };
+        let ident = |c: char| c.is_alphanumeric() || c == '_';
+        let end = rest[raw..]
+            .find(|c| !ident(c))
+            .map_or(rest.len(), |end| end + raw);
+        if rest[raw..].starts_with(|c: char| c.is_ascii_digit()) {
+            return "";
+        }
+        self.at += end;
+        &rest[..end]
+    }
+
+    fn ty(&mut self) -> Result<Ty, String> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err("the type is nested too deep".to_owned());
+        }
+        let ty = self.ty_inner();
+        self.depth -= 1;
+        ty
+    }
+
+    fn ty_inner(&mut self) -> Result<Ty, String> {
+        let rest = self.rest();
+        if self.eat("&") {
+            let region = self.region()?;
+            self.need(" ")?;
+            let mutable = self.eat("mut ");
+            return Ok(Ty::Ref {
+                region,
+                mutable,
+                to: Box::new(self.ty()?),
+            });
+        }
+        if self.eat("*const ") {
+            return Ok(Ty::Ptr {
+                mutable: false,
+                to: Box::new(self.ty()?),
+            });
+        }
+        if self.eat("*mut ") {
+            return Ok(Ty::Ptr {
+                mutable: true,
+                to: Box::new(self.ty()?),
+            });
+        }
+        if self.eat("!") {
+            return Ok(Ty::Primitive("!".to_owned()));
+        }
+        if self.eat("[") {
+            let elem = Box::new(self.ty()?);
+            if self.eat("]") {
+                return Ok(Ty::Slice(elem));
+            }
+            self.need("; ")?;
+            let len = self.constant()?;
+            self.need("]")?;
+            return Ok(Ty::Array { elem, len });
+        }
+        if rest.starts_with("(dyn ") {
+            self.at += 1;
+            let ty = self.ty()?;
+            self.need(")")?;
+            return Ok(ty);
+        }
+        if self.eat("dyn ") {
+            return self.dynamic();
+        }
+        if self.eat("(") {
+            let elems = self.types(")")?;
+            if self.rest().starts_with(" is ") {
+                return Err("pattern types have no source form".to_owned());
+            }
+            return Ok(Ty::Tuple(elems));
+        }
+        if rest.starts_with('{') {
+            return self.closure();
+        }
+        if ["for<", "fn(", "unsafe ", "extern "]
+            .iter()
+            .any(|start| rest.starts_with(start))
+        {
+            let sig = Box::new(self.sig()?);
+            if self.rest().starts_with(" {") {
+                self.at += 1;
+                return Ok(Ty::FnDef {
+                    text: self.braced()?,
+                    sig,
+                });
+            }
+            return Ok(Ty::FnPtr(sig));
+        }
+        for unnameable in ["impl ", "Opaque(", "<", "unsafe<", "field_of!("] {
+            if rest.starts_with(unnameable) {
+                return Err(format!(
+                    "`{}` is no type of its own: rustc has not resolved it",
+                    self.near()
+                ));
+            }
+        }
+        let start = self.at;
+        let name = self.ident();
+        let ends = !self.rest().starts_with("::") && !self.rest().starts_with(['<', '/']);
+        if PRIMITIVES.contains(&name) && ends {
+            return Ok(Ty::Primitive(name.to_owned()));
+        }
+        if self.rest().starts_with("/#") {
+            return Err(format!("`{name}` is a generic parameter"));
+        }
+        self.at = start;
+        Ok(Ty::Path(self.path()?))
+    }
+
+    /// Types up to the closing token; a trailing comma is part of one-tuples.
+    fn types(&mut self, close: &str) -> Result<Vec<Ty>, String> {
+        let mut out = Vec::new();
+        while !self.eat(close) {
+            out.push(self.ty()?);
+            if !self.eat(", ") && !self.eat(",") && !self.rest().starts_with(close) {
+                return Err(format!("expected `,` or `{close}` at `{}`", self.near()));
+            }
+        }
+        Ok(out)
+    }
+
+    fn region(&mut self) -> Result<Region, String> {
+        for erased in ["'{erased}", "'static", "'_"] {
+            if self.eat(erased) {
+                return Ok(Region::Erased);
+            }
+        }
+        if !self.eat("'^") {
+            return Err(format!("`{}` is no region of a concrete type", self.near()));
+        }
+        let first = self.number()?;
+        let region = if self.eat("_") {
+            Region::Bound {
+                depth: first,
+                var: self.number()?,
+            }
+        } else {
+            Region::Bound {
+                depth: 0,
+                var: first,
+            }
+        };
+        if self.eat(".Named(") || self.eat(".BrNamed(") {
+            self.skip_to_close(1)?;
+        } else if !self.eat(".Anon") {
+            self.eat(".BrAnon");
+        }
+        Ok(region)
+    }
+
+    fn number(&mut self) -> Result<usize, String> {
+        let rest = self.rest();
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let number = rest[..end]
+            .parse()
+            .map_err(|_| format!("expected a number at `{}`", self.near()))?;
+        self.at += end;
+        Ok(number)
+    }
+
+    /// Skips to after the parenthesis that closes `open` levels.
+    fn skip_to_close(&mut self, mut open: usize) -> Result<(), String> {
+        for (at, c) in self.rest().char_indices() {
+            match c {
+                '(' => open += 1,
+                ')' => open -= 1,
+                _ => {}
+            }
+            if open == 0 {
+                self.at += at + 1;
+                return Ok(());
+            }
+        }
+        Err("unbalanced parentheses".to_owned())
+    }
+
+    /// `for<Region(BrAnon), Region(BrNamed(..))> `: how many variables there are.
+    fn binder(&mut self) -> Result<usize, String> {
+        if !self.eat("for<") {
+            return Ok(0);
+        }
+        let mut count = 0;
+        while !self.eat("> ") {
+            if self.eat("Region(") {
+                self.skip_to_close(1)?;
+            } else if self.eat("'") {
+                self.ident();
+            } else {
+                return Err(format!("unknown bound variable at `{}`", self.near()));
+            }
+            count += 1;
+            self.eat(", ");
+        }
+        Ok(count)
+    }
+
+    fn sig(&mut self) -> Result<Sig, String> {
+        let bound = self.binder()?;
+        let is_unsafe = self.eat("unsafe ");
+        let mut abi = None;
+        if self.eat("extern \"") {
+            let rest = self.rest();
+            let end = rest.find("\" ").ok_or("an ABI string does not end")?;
+            abi = Some(rest[..end].to_owned());
+            self.at += end + 2;
+        }
+        self.need("fn(")?;
+        let mut inputs = Vec::new();
+        let mut variadic = false;
+        while !self.eat(")") {
+            if self.eat("...") {
+                variadic = true;
+            } else {
+                inputs.push(self.ty()?);
+            }
+            self.eat(", ");
+        }
+        let output = if self.eat(" -> ") {
+            self.ty()?
+        } else {
+            Ty::Tuple(Vec::new())
+        };
+        Ok(Sig {
+            bound,
+            is_unsafe,
+            abi,
+            inputs,
+            variadic,
+            output,
+        })
+    }
+
+    /// The text between braces, which may nest.
+    fn braced(&mut self) -> Result<String, String> {
+        let rest = self.rest();
+        let mut open = 0usize;
+        for (at, c) in rest.char_indices() {
+            match c {
+                '{' => open += 1,
+                '}' => open -= 1,
+                _ => {}
+            }
+            if open == 0 {
+                self.at += at + 1;
+                return Ok(rest[1..at].to_owned());
+            }
+        }
+        Err("unbalanced braces".to_owned())
+    }
+
+    fn closure(&mut self) -> Result<Ty, String> {
+        let whole = self.braced()?;
+        let Some((path, guts)) = split_outside(&whole, " closure_kind_ty=") else {
+            let coroutine = split_outside(&whole, " upvar_tys=").is_some();
+            let what = if coroutine {
+                "the layout of a coroutine"
+            } else {
+                "this type"
+            };
+            return Err(format!("{what} cannot be asked for: `{{{whole}}}`"));
+        };
+        let mut reader = Reader {
+            text: guts,
+            at: 0,
+            depth: self.depth,
+        };
+        let kind = match reader.ident() {
+            "i8" => ClosureKind::Fn,
+            "i16" => ClosureKind::FnMut,
+            "i32" => ClosureKind::FnOnce,
+            other => return Err(format!("unknown closure kind `{other}`")),
+        };
+        reader.need(" closure_sig_as_fn_ptr_ty=")?;
+        let sig = Box::new(reader.sig()?);
+        reader.need(" upvar_tys=(")?;
+        let upvars = reader.types(")")?;
+        if !reader.rest().is_empty() {
+            return Err(format!(
+                "unknown text after a closure's types: `{}`",
+                reader.near()
+            ));
+        }
+        Ok(Ty::Closure {
+            text: path.to_owned(),
+            kind,
+            sig,
+            upvars,
+        })
+    }
+
+    fn dynamic(&mut self) -> Result<Ty, String> {
+        let mut bounds = Vec::new();
+        loop {
+            if self.rest().starts_with('\'') {
+                self.region()?;
+            } else {
+                let bound = self.binder()?;
+                bounds.push(Bound {
+                    bound,
+                    path: self.path()?,
+                });
+            }
+            if !self.eat(" + ") {
+                return Ok(Ty::Dyn(bounds));
+            }
+        }
+    }
+
+    fn path(&mut self) -> Result<Path, String> {
+        let mut out = Vec::new();
+        loop {
+            let name = self.ident();
+            if name.is_empty() {
+                return Err(format!(
+                    "`{}` is no part of a path that source can name",
+                    self.near()
+                ));
+            }
+            if self.rest().starts_with('#') {
+                return Err(format!(
+                    "`{name}{}` cannot be told from another item of its name",
+                    self.near()
+                ));
+            }
+            let mut args = Vec::new();
+            if self.eat("<") || self.eat("::<") {
+                while !self.eat(">") {
+                    args.push(self.arg()?);
+                    if !self.eat(", ") && !self.rest().starts_with('>') {
+                        return Err(format!("expected `,` or `>` at `{}`", self.near()));
+                    }
+                }
+            }
+            out.push(Segment {
+                name: name.to_owned(),
+                args,
+            });
+            if !self.eat("::") {
+                return Ok(out);
+            }
+        }
+    }
+
+    fn arg(&mut self) -> Result<Arg, String> {
+        let rest = self.rest();
+        if rest.starts_with('\'') {
+            return Ok(Arg::Region(self.region()?));
+        }
+        if rest.starts_with("ValTree(") {
+            return Ok(Arg::Const(self.constant()?));
+        }
+        let start = self.at;
+        let name = self.ident();
+        if !name.is_empty() && self.eat(" = ") {
+            return Ok(Arg::Assoc(name.to_owned(), self.ty()?));
+        }
+        self.at = start;
+        Ok(Arg::Type(self.ty()?))
+    }
+
+    /// `ValTree(Leaf(0x..): usize)` as a literal.
+    fn constant(&mut self) -> Result<String, String> {
+        let near = self.near();
+        let unknown = || format!("`{near}` is no constant that source can name");
+        if !self.eat("ValTree(Leaf(0x") {
+            return Err(unknown());
+        }
+        let rest = self.rest();
+        let end = rest.find("): ").ok_or_else(unknown)?;
+        let digits = &rest[..end];
+        let bits = u128::from_str_radix(digits, 16).map_err(|_| unknown())?;
+        self.at += end + 3;
+        let name = self.ident();
+        self.need(")")?;
+        literal(bits, name, digits.len()).ok_or_else(unknown)
+    }
+}
+
+/// A literal of a primitive type from its bits; `digits` is how many hex digits were printed.
+fn literal(bits: u128, ty: &str, digits: usize) -> Option<String> {
+    match ty {
+        "bool" => Some((bits != 0).to_string()),
+        "char" => char::from_u32(u32::try_from(bits).ok()?).map(|_| format!("'\\u{{{bits:x}}}'")),
+        _ if ty.starts_with('u') => Some(format!("{bits}{ty}")),
+        _ if ty.starts_with('i') => {
+            let width = u32::try_from(digits.checked_mul(4)?)
+                .ok()
+                .filter(|width| (8..=128).contains(width))?;
+            let value = (bits << (128 - width)) as i128 >> (128 - width);
+            Some(format!("{{ {value}{ty} }}"))
+        }
+        _ => None,
+    }
+}
+
+/// Splits at the first occurrence of a separator that is in no braces.
+fn split_outside<'a>(text: &'a str, separator: &str) -> Option<(&'a str, &'a str)> {
+    let mut open = 0usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => open += 1,
+            '}' => open = open.saturating_sub(1),
+            ' ' if open == 0 && text[at..].starts_with(separator) => {
+                return Some((&text[..at], &text[at + separator.len()..]));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_types_of_the_corpus() {
+        for text in [
+            "()",
+            "(u8,)",
+            "[&'{erased} str; ValTree(Leaf(0x0000000000000002): usize)]",
+            "&'{erased} mut (dyn core::ops::FnMut<(u32,), Output = ()> + '{erased})",
+            "core::option::Option<core::option::Option<bool>>",
+            "for<Region(BrNamed(DefId(1:70403 ~ core[9071]::cmp::PartialOrd::lt::'_)))> \
+             fn(&'^0.Named(DefId(1:70403 ~ core[9071]::cmp::PartialOrd::lt::'_)) u32) -> bool {<u32 as \
+             core::cmp::PartialOrd>::lt}",
+            "{nested::{closure#1} closure_kind_ty=i16 closure_sig_as_fn_ptr_ty=for<Region(BrAnon)> extern \
+             \"rust-call\" fn((&'^0 u32,)) -> bool upvar_tys=(&'{erased} u32,)}",
+            "*const [core::mem::MaybeUninit<(u8, f32)>]",
+            "unsafe extern \"C\" fn(*const u8, ...) -> i32",
+            "fn()",
+        ] {
+            parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        }
+    }
+
+    #[test]
+    fn nested_closures_keep_to_their_braces() {
+        let inner = "{a::{closure#0} closure_kind_ty=i8 closure_sig_as_fn_ptr_ty=extern \"rust-call\" fn((u32,)) -> u32 \
+                     upvar_tys=()}";
+        let outer = format!(
+            "{{f<{inner}>::{{closure#0}} closure_kind_ty=i32 closure_sig_as_fn_ptr_ty=extern \"rust-call\" fn(()) \
+             upvar_tys=({inner},)}}"
+        );
+        let Ty::Closure {
+            kind, upvars, text, ..
+        } = parse(&outer).unwrap()
+        else {
+            panic!()
+        };
+        assert_eq!(kind, ClosureKind::FnOnce);
+        assert_eq!(upvars, [parse(inner).unwrap()]);
+        assert!(text.ends_with("::{closure#0}"));
+    }
+
+    #[test]
+    fn says_why_a_type_has_no_source() {
+        for (text, reason) in [
+            ("T/#0", "generic parameter"),
+            ("<T/#0 as core::iter::Iterator>::Item", "resolved"),
+            ("Opaque(DefId(0:1 ~ a), [])", "resolved"),
+            ("two::S#1", "its name"),
+            ("(u32) is 1..", "pattern"),
+            (
+                "{static a::{closure#0} upvar_tys=() resume_ty=() yield_ty=() return_ty=()}",
+                "coroutine",
+            ),
+            ("&'a/#0 u8", "region"),
+            ("a::<impl at x.rs:1:1: 2:2>::S", "path"),
+            ("u8 u8", "after the type"),
+            ("[u8; N/#1]", "constant"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+        assert!(parse(&"&'{erased} ".repeat(3000)).is_err());
+    }
+
+    #[test]
+    fn constants_become_literals() {
+        assert_eq!(literal(3, "usize", 16).unwrap(), "3usize");
+        assert_eq!(literal(0xfe, "i8", 2).unwrap(), "{ -2i8 }");
+        assert_eq!(literal(0x61, "char", 8).unwrap(), "'\\u{61}'");
+        assert_eq!(literal(1, "bool", 2).unwrap(), "true");
+        assert_eq!(literal(1, "Enum", 2), None);
+    }
+}
