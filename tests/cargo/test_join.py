@@ -1,0 +1,73 @@
+"""Calls joined to bodies: only on evidence, and never when two bodies fit."""
+
+from __future__ import annotations
+
+from mirgen.cargo.join import Ambiguous, find_body, group_by_name
+from mirgen.ingest import Header
+from mirgen.mir.ty import AdtTy, FloatTy, FnDefTy, FnSig, IntTy, PointerTy, Ty
+
+F32 = FloatTy("f32", "k", 32)
+U32 = IntTy("u32", "k", 32, False)
+
+
+def adt(path: str) -> AdtTy:
+    return AdtTy(path, "k", path, (), ())
+
+
+def ref(ty: Ty) -> PointerTy:
+    return PointerTy(f"&'{{erased}} {ty.text}", "k", ty, False, True)
+
+
+def fn(path: str, inputs: tuple[Ty, ...], output: Ty, definition: str = "", crate: str = "k") -> FnDefTy:
+    binder = f"for<Region(BrNamed(DefId(1:2 ~ {definition}::'_)))> " if definition else ""
+    text = f"{binder}fn(..) -> {output.text} {{{path}}}"
+    return FnDefTy(text, crate, path, FnSig(inputs, output, "Rust", False, False))
+
+
+def header(name: str, args: tuple[str, ...], output: str, instance: str | None = None, line: int = 1) -> Header:
+    return Header(name, instance, "fn", line, args, output)
+
+
+def find(callee: FnDefTy, crate: str, *index: Header) -> Header | Ambiguous | None:
+    return find_body(callee, crate, index, group_by_name(index))
+
+
+def test_a_local_function_is_found_by_its_path() -> None:
+    right = header("helper", ("f32",), "f32")
+    assert find(fn("helper", (F32,), F32), "k", right, header("m::helper", ("f32",), "f32")) is right
+
+
+def test_a_definition_path_chooses_among_impls_of_one_signature() -> None:
+    mat4 = ref(adt("glam::Mat4"))
+    right = header("f32::scalar::mat4::<impl at a.rs:65:1: 65:10>::inverse", ("&'{erased} f32::scalar::mat4::Mat4",), "f32")
+    wrong = header("f64::mat4::<impl at b.rs:65:1: 65:10>::inverse", ("&'{erased} f64::mat4::Mat4",), "f32")
+    callee = fn("glam::Mat4::inverse", (mat4,), F32, "glam[8184]::f32::scalar::mat4::{impl#0}::inverse")
+    assert find(callee, "glam", wrong, right) is right
+    assert find(callee, "other", right) is None, "the definition names its crate"
+
+
+def test_a_re_exported_function_needs_name_and_signature() -> None:
+    right = header("math::sinf::sinf", ("f32",), "f32")
+    other = header("math::other::sinf", ("u32",), "f32")
+    assert find(fn("libm::sinf", (F32,), F32), "libm", other, right) is right
+
+
+def test_two_fitting_bodies_are_refused() -> None:
+    first = header("a::go", ("f32",), "f32")
+    second = header("b::go", ("f32",), "f32", line=9)
+    found = find(fn("dep::go", (F32,), F32), "dep", first, second)
+    assert isinstance(found, Ambiguous)
+    assert set(found.candidates) == {first, second}
+
+
+def test_a_trait_method_needs_the_side_channel() -> None:
+    callee = fn("<Sq as Shape>::area", (ref(adt("Sq")),), F32)
+    blind = header("<impl at f.rs:4:1: 4:9>::area", ("&'{erased} Sq",), "f32")
+    seen = header("<impl at f.rs:4:1: 4:9>::area", ("&'{erased} Sq",), "f32", "<Sq as Shape>::area")
+    other = header("<impl at f.rs:9:1: 9:9>::area", ("&'{erased} Sq",), "f32", "<Sq as Solid>::area", 9)
+    assert find(callee, "k", blind) is None
+    assert find(callee, "k", other, seen) is seen
+
+
+def test_generic_instances_have_no_body_of_their_own() -> None:
+    assert find(fn("f::<u32>", (U32,), U32), "k", header("f", ("u32",), "u32")) is None
