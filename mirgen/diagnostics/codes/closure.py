@@ -1,0 +1,26 @@
+"""MG02xx: what a kernel reaches."""
+
+from __future__ import annotations
+
+from mirgen.diagnostics.codes.code import code
+
+CODES = (
+    code(
+        "MG0201",
+        "a kernel calls a function that has no body to compile",
+        """
+        Everything that a kernel calls has to be there as MIR. rustc inlines most of it into the kernel, generic code
+        included; what it leaves as a call is looked up in the crate that defines it. This error names a call for
+        which neither worked, with the chain of calls from the kernel and the reason:
+
+        - The function is foreign (`extern "C"`), or a system call: the device has no such thing.
+        - It is a non-inline function of the precompiled standard library (formatting, parsing, sorting). Its MIR is
+          not shipped. With the sources (`rustup component add rust-src`), `cargo mirgen setup` compiles the library
+          once for the device, and such functions can be compiled like your own.
+        - It is generic and rustc did not inline it: `#[inline(never)]`, recursion, or too much code. Mark it
+          `#[inline]`, or write the recursion as a loop.
+        - It is a SIMD instruction of the host's processor, chosen because the crate was compiled for the host. Compile
+          for `nvptx64-nvidia-cuda`, where the crate takes its portable path.
+        """,
+    ),
+)
