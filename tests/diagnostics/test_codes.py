@@ -26,7 +26,7 @@ def test_entries_are_well_formed() -> None:
     for name, code in CODES.items():
         assert name == code.name and re.fullmatch(r"MG\d{4}", name)
         assert not code.title.endswith(".") and "\n" not in code.title
-        assert len(code.explanation) > 80 and code.explanation.endswith("\n") and not code.explanation.startswith(" ")
+        assert len(code.explanation) > 40 and code.explanation.endswith("\n") and not code.explanation.startswith(" ")
 
 
 def test_lookup_in_any_spelling() -> None:

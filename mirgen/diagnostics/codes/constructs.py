@@ -141,8 +141,8 @@ CODES = (
         "MG0344",
         "the address of a function is taken that has no body",
         """
-        A function or closure is turned into a function pointer, and mirgen has no body for it. Call it directly, so that
-        rustc can inline it, or make the code that takes the pointer generic (`F: Fn(..)`).
+        A function or closure is turned into a function pointer, and mirgen has no body for it. Call it directly, so
+        that rustc can inline it, or make the code that takes the pointer generic (`F: Fn(..)`).
         """,
     ),
     code(

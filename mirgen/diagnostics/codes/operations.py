@@ -9,7 +9,7 @@ CODES = (
         "MG0410",
         "the simulator does not have a mathematical function",
         """
-        Mathematical functions of the device crate are NVIDIA's libdevice on the GPU, and the host's mathematical library
+        Mathematical functions of the device crate are NVIDIA's libdevice on the GPU, and the host's maths library
         in the simulator. A few of libdevice's have no counterpart there (`rsqrt` approximations, `normcdf`, Bessel
         functions of some orders): kernels that use them run on the GPU only.
         """,
