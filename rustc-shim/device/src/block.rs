@@ -4,7 +4,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use crate::shared::Phase;
-use crate::{intrinsics, thread};
+use crate::{grid, intrinsics, thread};
 
 /// A witness: an index that belongs to this thread of the block and to no other of the same block.
 ///
@@ -22,6 +22,32 @@ use crate::{intrinsics, thread};
 pub struct BlockThread {
     at: usize,
     brand: PhantomData<*mut ()>,
+}
+
+/// A witness: an index that belongs to one block of the grid, in the hands of that block's first thread.
+///
+/// It comes from [`leader`], and from nowhere else: its fields are private, and since it is neither [`Send`] nor [`Sync`], it cannot be handed to another
+/// thread.
+#[must_use = "a witness does nothing by itself"]
+#[derive(Clone, Copy)]
+pub struct BlockLeader {
+    at: usize,
+    brand: PhantomData<*mut ()>,
+}
+
+impl fmt::Debug for BlockLeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("BlockLeader").field(&self.at).finish()
+    }
+}
+
+impl BlockLeader {
+    /// The number.
+    #[inline(always)]
+    #[must_use]
+    pub fn get(self) -> usize {
+        self.at
+    }
 }
 
 impl fmt::Debug for BlockThread {
@@ -144,23 +170,37 @@ pub fn size() -> u32 {
     size_x().wrapping_mul(size_y()).wrapping_mul(size_z())
 }
 
-/// Index of this thread in its block over all dimensions: first along x, then y, then z.
+/// Index of this block in the grid over all dimensions: first along x, then y, then z.
 #[inline(always)]
 #[must_use]
-pub fn linear() -> u32 {
-    thread::z()
-        .wrapping_mul(size_y())
-        .wrapping_add(thread::y())
-        .wrapping_mul(size_x())
-        .wrapping_add(thread::x())
+pub fn linear() -> usize {
+    (z() as usize)
+        .wrapping_mul(grid::size_y() as usize)
+        .wrapping_add(y() as usize)
+        .wrapping_mul(grid::size_x() as usize)
+        .wrapping_add(x() as usize)
 }
 
-/// The witness of this thread in its block; its number is [`linear`].
+/// The witness of this thread in its block; its number is [`thread::linear`](crate::thread::linear).
 #[inline(always)]
 pub fn thread() -> BlockThread {
     BlockThread {
-        at: linear() as usize,
+        at: thread::linear() as usize,
         brand: PhantomData,
+    }
+}
+
+/// The witness of this block's first thread, and none for the others; its number is [`linear`].
+#[inline(always)]
+#[must_use]
+pub fn leader() -> Option<BlockLeader> {
+    if thread::linear() == 0 {
+        Some(BlockLeader {
+            at: linear(),
+            brand: PhantomData,
+        })
+    } else {
+        None
     }
 }
 

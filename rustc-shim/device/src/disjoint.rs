@@ -7,6 +7,7 @@ use core::cell::UnsafeCell;
 use core::fmt;
 use core::marker::PhantomData;
 
+use crate::block::BlockLeader;
 use crate::fact;
 use crate::thread::{ThreadIndex, D1, D2};
 
@@ -14,7 +15,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// How the elements of a [`Disjoint`] are divided: [`Linear`], [`Chunks`] or [`Matrix`].
+/// How the elements of a [`Disjoint`] are divided: [`Linear`], [`Chunks`], [`Blocks`] or [`Matrix`].
 pub trait Space: sealed::Sealed {}
 
 /// One element a thread: the one whose position is the thread's index.
@@ -25,6 +26,10 @@ pub struct Linear(());
 #[derive(Clone, Copy, Debug)]
 pub struct Chunks<const N: usize>(());
 
+/// One element a block, for its first thread: the one whose position is the block's index in the grid.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocks(());
+
 /// One element a thread: row y and column x of a matrix that is stored row by row.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix {
@@ -33,15 +38,18 @@ pub struct Matrix {
 
 impl sealed::Sealed for Linear {}
 impl<const N: usize> sealed::Sealed for Chunks<N> {}
+impl sealed::Sealed for Blocks {}
 impl sealed::Sealed for Matrix {}
 
 impl Space for Linear {}
 impl<const N: usize> Space for Chunks<N> {}
+impl Space for Blocks {}
 impl Space for Matrix {}
 
 /// A view of an array that all threads of a grid share: each may touch the elements that its witness names, and no others.
 ///
-/// As a parameter of a kernel it is a pointer and a length.
+/// As a parameter of a kernel it is a pointer and a length, and may have the space [`Linear`], [`Chunks`] or [`Blocks`]: `Disjoint<[u8], Chunks<4>>`, say, is an array of
+/// which each thread has four elements.
 ///
 /// ```compile_fail
 /// # use mirgen_device::prelude::*;
@@ -72,7 +80,28 @@ impl<A: ?Sized, S: Space> fmt::Debug for Disjoint<'_, A, S> {
     }
 }
 
-impl<'a, T> Disjoint<'a, [T]> {
+/// A space that a kernel's parameter may have, since it needs no more than the array.
+pub trait ParamSpace: Space {
+    #[doc(hidden)]
+    const SPACE: Self;
+}
+
+impl ParamSpace for Linear {
+    const SPACE: Self = Linear(());
+}
+
+impl<const N: usize> ParamSpace for Chunks<N> {
+    const SPACE: Self = {
+        assert!(N != 0, "a chunk has at least one element");
+        Chunks(())
+    };
+}
+
+impl ParamSpace for Blocks {
+    const SPACE: Self = Blocks(());
+}
+
+impl<'a, T, S: ParamSpace> Disjoint<'a, [T], S> {
     /// A view of an array that belongs to this thread alone.
     #[inline(always)]
     #[must_use]
@@ -93,11 +122,13 @@ impl<'a, T> Disjoint<'a, [T]> {
         let cell = unsafe { &*(array as *const UnsafeCell<[T]>) };
         Disjoint {
             cell,
-            space: Linear(()),
+            space: S::SPACE,
             brand: PhantomData,
         }
     }
+}
 
+impl<'a, T> Disjoint<'a, [T]> {
     /// Divides the array into chunks of `N` elements.
     ///
     /// All threads have to do so, or none: two divisions of one array would overlap. mirgen checks it.
@@ -125,6 +156,20 @@ impl<'a, T> Disjoint<'a, [T]> {
         }
     }
 
+    /// Divides the array among the blocks: an element each.
+    ///
+    /// All threads have to do so, or none: two divisions of one array would overlap. mirgen checks it.
+    #[inline(always)]
+    #[must_use]
+    pub fn by_blocks(self) -> Disjoint<'a, [T], Blocks> {
+        fact::grid_uniform();
+        Disjoint {
+            cell: self.cell,
+            space: Blocks(()),
+            brand: PhantomData,
+        }
+    }
+
     /// Sees the array as a matrix of rows of `width` elements.
     ///
     /// All threads have to do so with the same width, or none: two divisions of one array would overlap. mirgen checks it.
@@ -147,10 +192,8 @@ impl<'a, T> Disjoint<'a, [T]> {
     #[must_use]
     pub fn as_matrix(self, width: usize) -> Disjoint<'a, [T], Matrix> {
         fact::grid_uniform_usize(width);
-        assert!(
-            width <= u32::MAX as usize,
-            "the rows of a matrix have at most u32::MAX elements"
-        );
+        // Without a message of its own, so that it costs no formatting.
+        assert!(width <= u32::MAX as usize);
         Disjoint {
             cell: self.cell,
             space: Matrix { width },
@@ -244,6 +287,30 @@ impl<T: Send + 'static, const N: usize> Disjoint<'_, [T], Chunks<N>> {
         match self.chunk(thread) {
             // SAFETY: as in `get`; within this thread `&mut self` sees to it that there is one reference at a time.
             Some(chunk) => Some(unsafe { &mut *chunk }),
+            None => None,
+        }
+    }
+}
+
+impl<T: Send + 'static> Disjoint<'_, [T], Blocks> {
+    /// The element of the block that `leader` names, or none if it lies behind the end.
+    #[inline(always)]
+    #[must_use]
+    pub fn get(&self, leader: BlockLeader) -> Option<&T> {
+        match self.elements().get(leader.get()) {
+            // SAFETY: no other block has this index, no other thread of the block is its leader, and the view's space is that of all its threads.
+            Some(cell) => Some(unsafe { &*cell.get() }),
+            None => None,
+        }
+    }
+
+    /// The element of the block that `leader` names, for writing, or none if it lies behind the end.
+    #[inline(always)]
+    #[must_use]
+    pub fn get_mut(&mut self, leader: BlockLeader) -> Option<&mut T> {
+        match self.elements().get(leader.get()) {
+            // SAFETY: as in `get`; within this thread `&mut self` sees to it that there is one reference at a time.
+            Some(cell) => Some(unsafe { &mut *cell.get() }),
             None => None,
         }
     }

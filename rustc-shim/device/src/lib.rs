@@ -12,7 +12,7 @@
 //! }
 //! ```
 //!
-//! * [`thread`], [`block`] and [`grid`] give indices and sizes, and the *witnesses* [`ThreadIndex`] and [`BlockThread`]: values that
+//! * [`thread`], [`block`] and [`grid`] give indices and sizes, and the *witnesses* [`ThreadIndex`], [`BlockThread`] and [`BlockLeader`]: values that
 //!   prove which part of the memory belongs to the thread that holds them.
 //! * [`Disjoint`] is an output array of which every thread may touch the elements that its witness names.
 //! * [`Shared`] is the memory of one block, in alternating phases that [`block::sync`] separates.
@@ -38,7 +38,7 @@ pub mod plain;
 pub mod shared;
 pub mod thread;
 
-pub use block::BlockThread;
+pub use block::{BlockLeader, BlockThread};
 pub use disjoint::Disjoint;
 pub use mirgen_macros::kernel;
 pub use param::KernelParam;
@@ -48,10 +48,12 @@ pub use thread::ThreadIndex;
 
 /// What nearly every kernel uses: `use mirgen_device::prelude::*;`.
 pub mod prelude {
-    pub use crate::disjoint::{Chunks, Disjoint, Linear, Matrix};
+    pub use crate::disjoint::{Blocks, Chunks, Disjoint, Linear, Matrix};
     pub use crate::math::Real as _;
     pub use crate::shared::{Owned, Published, Shared};
-    pub use crate::{block, grid, kernel, math, thread, trap, BlockThread, Plain, ThreadIndex};
+    pub use crate::{
+        block, grid, kernel, math, thread, trap, BlockLeader, BlockThread, Plain, ThreadIndex,
+    };
 }
 
 /// Stops the whole grid at once, as a panic does, but without a message. PTX `trap`.

@@ -1,6 +1,6 @@
 //! What a kernel may take.
 
-use crate::disjoint::{Disjoint, Linear};
+use crate::disjoint::{Disjoint, ParamSpace};
 use crate::shared::{Owned, Shared};
 
 /// A type that a kernel may take as a parameter: `Copy` values that other threads may see, `&T` and `&[T]` among them, [`Disjoint`] and
@@ -19,7 +19,7 @@ pub unsafe trait KernelParam {}
 unsafe impl<T: Copy + Send> KernelParam for T {}
 
 // SAFETY: a view gives its thread its own elements only, which it takes from `Send` types.
-unsafe impl<T: Send + 'static> KernelParam for Disjoint<'_, [T], Linear> {}
+unsafe impl<T: Send + 'static, S: ParamSpace> KernelParam for Disjoint<'_, [T], S> {}
 
 // SAFETY: a view gives its thread its own elements only, in phases.
 unsafe impl<A: Send + Sync + 'static> KernelParam for Shared<'_, A, Owned> {}

@@ -121,6 +121,16 @@ pub fn z() -> u32 {
     intrinsics::__mirgen_tid_z()
 }
 
+/// Index of this thread in its block over all dimensions: first along x, then y, then z.
+#[inline(always)]
+#[must_use]
+pub fn linear() -> u32 {
+    z().wrapping_mul(block::size_y())
+        .wrapping_add(y())
+        .wrapping_mul(block::size_x())
+        .wrapping_add(x())
+}
+
 /// `block * threads of a block + thread`, in 64 bits. A launch of one dimension has less than 2^42 threads, and one of three never as many as 2^64.
 #[inline(always)]
 fn along(block: usize, size: u32, thread: u32) -> usize {
@@ -155,12 +165,7 @@ pub fn index_2d() -> ThreadIndex<D2> {
 /// In a launch of one dimension it is the same number as [`index_1d`], which costs less.
 #[inline(always)]
 pub fn index_linear() -> ThreadIndex<D1> {
-    let block = (block::z() as usize)
-        .wrapping_mul(grid::size_y() as usize)
-        .wrapping_add(block::y() as usize)
-        .wrapping_mul(grid::size_x() as usize)
-        .wrapping_add(block::x() as usize);
-    ThreadIndex::new(along(block, block::size(), block::linear()))
+    ThreadIndex::new(along(block::linear(), block::size(), linear()))
 }
 
 /// The indices below `end` that fall to this thread when the grid strides over them. Fact: the launch has one dimension.
