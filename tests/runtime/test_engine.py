@@ -95,7 +95,7 @@ out:
 }
 """
 
-#: Thread `number` does something else: leaves (0), waits elsewhere (1), panics (2), traps (3), reads wild (4), hangs (5).
+#: One thread leaves (0), waits elsewhere (1), panics (2), traps (3), reads wild (4), hangs (5), divides by 0 (6).
 MISBEHAVE = """
 @wild = internal global i64 256
 define void @misbehave(i8* %ctx, i8* %args) {

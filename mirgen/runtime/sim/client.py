@@ -296,8 +296,9 @@ class Simulator:
     def _explain_death(self, module: SimModule, launch: SimLaunch, death: _WorkerDiedError) -> NoReturn:
         report = self._status.report
         if not report.published:
-            where = self._where_running(launch)
-            raise DeviceError(f"the simulator's process died: {death}", kernel=launch.kernel, **where) from death
+            block, thread = self._where_running(launch)
+            message = f"the simulator's process died: {death}"
+            raise DeviceError(message, kernel=launch.kernel, block=block, thread=thread) from death
         if report.kind != layout.SIGNAL:
             self._explain_report(module, launch)
         block = unlinear(report.block, launch.grid)
@@ -318,16 +319,16 @@ class Simulator:
         raise cls(message, kernel=launch.kernel, block=block, thread=thread) from death
 
     def _explain_timeout(self, launch: SimLaunch, options: SimOptions) -> NoReturn:
-        raise KernelTimeoutError(
-            f"did not end within {options.timeout} s", kernel=launch.kernel, **self._where_running(launch)
-        )
+        block, thread = self._where_running(launch)
+        message = f"did not end within {options.timeout} s"
+        raise KernelTimeoutError(message, kernel=launch.kernel, block=block, thread=thread)
 
-    def _where_running(self, launch: SimLaunch) -> dict[str, Dim3]:
+    def _where_running(self, launch: SimLaunch) -> tuple[Dim3 | None, Dim3 | None]:
         """Block and thread that the first busy operating system thread runs."""
         for slot in self._status.slots:
             if slot.active:
-                return {"block": unlinear(slot.block, launch.grid), "thread": unlinear(slot.thread, launch.block)}
-        return {}
+                return unlinear(slot.block, launch.grid), unlinear(slot.thread, launch.block)
+        return None, None
 
 
 class _WorkerDiedError(Exception):

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import llvmlite.binding as llvm
 
 from mirgen.errors import InternalError, InvalidInputError, ToolError
-from mirgen.runtime.sim.coroutine import BARRIER, FRAME, Calls, functions_to_inline, rewrite_kernels
-from mirgen.runtime.sim.scheduler import ON_SIGNAL, PANIC, RUN, STATUS_PAGE, TRAP, scheduler_ir
+from mirgen.runtime.sim.coroutine import Calls, functions_to_inline, rewrite_kernels
+from mirgen.runtime.sim.scheduler import ON_SIGNAL, RUN, STATUS_PAGE, scheduler_ir
+from mirgen.targets.host_abi import BARRIER, FRAME, PANIC, ROUNDED, TRAP
 
 #: Library that holds the scheduler inside the JIT.
 _SCHEDULER = "mirgen.scheduler"
 #: What generated code may call: libm for mathematics, libgcc for wide integers and half floats.
-_LIBRARIES = ("libm.so.6", "libgcc_s.so.1")
+_LIBRARIES: Final = ("libm.so.6", "libgcc_s.so.1")
+#: What the scheduler's module provides to kernels.
+_PROVIDED: Final = (FRAME, PANIC, TRAP, ROUNDED, ROUNDED + "f")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +94,9 @@ def _check_symbols(module: llvm.ModuleRef) -> None:
     load_libraries()
     for function in module.functions:
         name: str = function.name
-        if function.is_declaration and not name.startswith("llvm.") and name not in (FRAME, PANIC, TRAP):
-            if llvm.address_of_symbol(name) is None:
-                raise InvalidInputError(f"the simulator has no function `{name}`", "host IR")
+        provided = not function.is_declaration or name.startswith("llvm.") or name in _PROVIDED
+        if not provided and not llvm.address_of_symbol(name):
+            raise InvalidInputError(f"the simulator has no function `{name}`", "host IR")
 
 
 def load_libraries() -> None:

@@ -14,13 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from mirgen.errors import InternalError
-
-#: The call that stands for a barrier before the rewriting.
-BARRIER = "__mirgen_sim_barrier"
-#: ``i8* (i8* ctx, i64 size, i64 align)``: memory for a coroutine's frame, from the block's arena.
-FRAME = "__mirgen_sim_frame"
-#: Byte offset, in the context, of the ``u32`` that says at which site a thread waits.
-WAIT_SITE_OFFSET = 68
+from mirgen.targets.host_abi import BARRIER, FRAME, WAIT_SITE
 
 _DECLARATIONS = f"""
 declare token @llvm.coro.id(i32, ptr, ptr, ptr)
@@ -36,7 +30,8 @@ declare noalias ptr @{FRAME}(ptr, i64, i64)
 _DEFINE = re.compile(r"^define .*?@(?P<name>[\w.$-]+|\"[^\"]*\")\(")
 _LABEL = re.compile(r"^(?P<name>[\w.$-]+|\"[^\"]*\"):")
 _CALL = re.compile(
-    rf"^\s*(?:tail |musttail |notail )?call void @{BARRIER}\(ptr [^%]*(?P<ctx>%[\w.$-]+|%\"[^\"]*\"), i32 (?P<site>\d+)\)"
+    rf"^\s*(?:tail |musttail |notail )?call void @{BARRIER}"
+    r"\(ptr [^%]*(?P<ctx>%[\w.$-]+|%\"[^\"]*\"), i32 [^\d]*(?P<site>\d+)\)"
 )
 _RETURN = re.compile(r"^\s*ret void(?:,.*)?$")
 _PHI_EDGE = re.compile(r"%(?P<label>[\w.$-]+|\"[^\"]*\") \]")
@@ -170,7 +165,7 @@ def _split_at_barriers(name: str, body: list[str]) -> list[str]:
         if call is not None:
             resume = f"mirgen.resume.{count}"
             out += [
-                f"  %mirgen.wait.{count} = getelementptr i8, ptr {call['ctx']}, i64 {WAIT_SITE_OFFSET}",
+                f"  %mirgen.wait.{count} = getelementptr i8, ptr {call['ctx']}, i64 {WAIT_SITE}",
                 f"  store i32 {call['site']}, ptr %mirgen.wait.{count}, align 4",
                 f"  %mirgen.state.{count} = call i8 @llvm.coro.suspend(token none, i1 false)",
                 f"  switch i8 %mirgen.state.{count}, label %mirgen.suspend [i8 0, label %{resume}",

@@ -14,9 +14,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mirgen.errors import InternalError, ToolError
 from mirgen.runtime.sim import layout as n
@@ -181,7 +182,7 @@ class _BlockThread:
     def __init__(self, run: Callable[[int], int], status: n.StatusPage, index: int) -> None:
         self._run = run
         self._contexts = (n.Context * n.MAX_THREADS)()
-        self._table = np.frombuffer(self._contexts, np.dtype(n.Context))
+        self._table: NDArray[Any] = np.frombuffer(memoryview(self._contexts).cast("B"), np.dtype(n.Context))
         self._handles = (ctypes.c_void_p * n.MAX_THREADS)()
         self._order = (ctypes.c_uint32 * n.MAX_THREADS)()
         self._shared: GuardedMap | None = None
@@ -240,7 +241,7 @@ def _catch_faults(handler: int) -> None:
             raise ToolError("simulator", "sigaction failed")
 
 
-def _aligned_copy(data: bytes, align: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+def _aligned_copy(data: bytes, align: int) -> NDArray[np.uint8]:
     room = np.zeros(len(data) + align, np.uint8)
     start = -room.ctypes.data % align
     copy = room[start : start + len(data)]

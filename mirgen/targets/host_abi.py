@@ -1,0 +1,45 @@
+"""What host code and the simulator that runs it agree on: names, and the context's fields (offsets in bytes)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: ``void (i8* ctx, i32 site)``: the marker of a barrier; the simulator turns it into a suspension.
+BARRIER: Final = "__mirgen_sim_barrier"
+#: ``void (i8* ctx, i32 site, i64 a, i64 b)``, never returns: a panic.
+PANIC: Final = "__mirgen_panic"
+#: ``void (i8* ctx)``, never returns: a trap without a message.
+TRAP: Final = "__mirgen_sim_trap"
+#: ``i8* (i8* ctx, i64 size, i64 align)``: memory for a coroutine's frame, from the block's arena.
+FRAME: Final = "__mirgen_sim_frame"
+#: ``double (double, double, double, i32 op, i32 mode)`` and ``float`` with ``f``: arithmetic rounded otherwise.
+ROUNDED: Final = "__mirgen_sim_rounded"
+
+#: Three ``u32`` each, in the order x y z.
+REGISTERS: Final = {"tid": 0, "ntid": 12, "ctaid": 24, "nctaid": 36}
+#: Address of the block's shared memory: static part first.
+SHARED: Final = 48
+#: ``u32``: bytes of shared memory that the launch adds behind the static part, which is rounded up to 16.
+DYNAMIC_SHARED: Final = 64
+#: ``u32``: the site at which the thread waits.
+WAIT_SITE: Final = 68
+
+#: Operations of :data:`ROUNDED`.
+ROUNDED_OPS: Final = {"add": 0, "sub": 1, "mul": 2, "div": 3, "rcp": 4, "sqrt": 5, "fma": 6}
+#: Modes of :data:`ROUNDED`, by libdevice's suffix.
+ROUNDED_MODES: Final = {"rn": 0, "rd": 1, "ru": 2, "rz": 3}
+
+_LAYOUTS: Final = {
+    "x86_64": "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128",
+    "aarch64": "e-m:e-p270:32:32-p271:32:32-p272:64:64-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32",
+}
+
+
+def triple(machine: str) -> str:
+    """LLVM's triple for Linux on ``machine`` (:func:`platform.machine`)."""
+    return f"{machine}-unknown-linux-gnu"
+
+
+def data_layout(machine: str) -> str:
+    """LLVM 22's data layout for Linux on ``machine``; raises ``KeyError`` for a machine that the simulator lacks."""
+    return _LAYOUTS[machine]
