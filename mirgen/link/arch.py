@@ -62,13 +62,14 @@ class Arch:
 
 def _table() -> dict[str, Arch]:
     kib = 1024
+    none: dict[str, int] = {}
     rows = (
         # with the PTX version of the plain form, then of the forms with a suffix
-        ("75", 63, {}, 64, "Turing"),
-        ("80", 70, {}, 163, "Ampere (A100)"),
-        ("86", 71, {}, 99, "Ampere (RTX 30)"),
-        ("87", 74, {}, 163, "Ampere (Orin)"),
-        ("89", 78, {}, 99, "Ada"),
+        ("75", 63, none, 64, "Turing"),
+        ("80", 70, none, 163, "Ampere (A100)"),
+        ("86", 71, none, 99, "Ampere (RTX 30)"),
+        ("87", 74, none, 163, "Ampere (Orin)"),
+        ("89", 78, none, 99, "Ada"),
         ("90", 78, {"a": 80}, 227, "Hopper"),
         ("100", 86, {"a": 86, "f": 88}, 227, "Blackwell (B200)"),
         ("103", 88, {"a": 88, "f": 88}, 227, "Blackwell (B300)"),

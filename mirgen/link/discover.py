@@ -48,7 +48,12 @@ _LIBS = ("lib64", "lib", "nvvm/lib64", "nvvm/lib", "targets/x86_64-linux/lib")
 WANTED: tuple[Wanted, ...] = (
     Wanted("libnvvm", "libNVVM, NVIDIA's code generator", "nvidia-nvvm", r"libnvvm\.so(\.\d+)*", _LIBS, False),
     Wanted(
-        "libdevice", "NVIDIA's math library for kernels", "nvidia-nvvm", r"libdevice\.10\.bc", ("nvvm/libdevice",), False
+        "libdevice",
+        "NVIDIA's math library for kernels",
+        "nvidia-nvvm",
+        r"libdevice\.10\.bc",
+        ("nvvm/libdevice",),
+        False,
     ),
     Wanted("nvjitlink", "the linker as a library", "nvidia-nvjitlink", r"libnvJitLink\.so(\.\d+)*", _LIBS, False),
     Wanted("ptxas", "the assembler", "nvidia-cuda-nvcc", r"ptxas", ("bin",), True),

@@ -43,6 +43,20 @@ def only_kernel(text: str, keep: str, kernels: list[str]) -> str:
     return text
 
 
+def keep_kernels(text: str, kernels: list[str]) -> str:
+    """``text`` with the kernels in ``@llvm.used``: link-time optimization drops those that are not."""
+    items: list[str] = []
+    for name in kernels:
+        match = re.search(rf'!{{(?P<type>[^\n!]*\*) (?P<name>@"?{re.escape(name)}"?), !"kernel"', text)
+        if match is None:
+            raise ValueError(f"no kernel annotation of `{name}`")
+        items.append(f"i8* bitcast ({match['type']} {match['name']} to i8*)")
+    if "@llvm.used" in text:
+        raise ValueError("the IR has an @llvm.used of its own")
+    used = f'@llvm.used = appending global [{len(items)} x i8*] [{", ".join(items)}], section "llvm.metadata"'
+    return f"{text}\n{used}\n"
+
+
 def free_metadata_number(text: str) -> int:
     """A metadata number that ``text`` does not use."""
     return max((int(number) for number in re.findall(r"!(\d+)", text)), default=-1) + 1

@@ -113,7 +113,8 @@ def probe(job: CodegenJob, report: Report) -> Json:
     silent: Report = lambda stage: None  # noqa: E731
     # Functions first: a body's own fault is the better answer.  Definitions that are `available_externally` are
     # not compiled, so each function can be compiled alone.
-    names = [function.name for function in _prepared(job, machine, job["kernels"], silent).functions if not function.is_declaration]
+    whole = _prepared(job, machine, job["kernels"], silent)
+    names = [function.name for function in whole.functions if not function.is_declaration]
     for name in names:
         if name.startswith("__nv_"):
             continue

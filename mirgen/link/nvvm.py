@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from pathlib import Path
 from typing import Any
-
-from cuda.bindings import nvvm
 
 from mirgen.link import irtext
 from mirgen.link.jobs import CodegenJob, Json, Report, ToolFailure
 
 TOOL = "libNVVM"
+
+#: cuda.bindings ships no types.
+nvvm: Any = importlib.import_module("cuda.bindings.nvvm")
 
 
 def _options(job: CodegenJob) -> list[str]:
@@ -95,6 +97,11 @@ def _compile(job: CodegenJob, text: str, report: Report, names: str) -> tuple[by
 def generate(job: CodegenJob, report: Report) -> Json:
     """PTX (file ``out``/ptx) or LTO-IR (``out``/ltoir) of the text; the answer has seconds of each step."""
     text = Path(job["text"]).read_text(encoding="utf-8")
+    if job["output"] == "ltoir":
+        try:
+            text = irtext.keep_kernels(text, job["kernels"])
+        except ValueError as error:
+            raise ToolFailure(TOOL, str(error)) from None
     data, log, seconds = _compile(job, text, report, ", ".join(job["kernels"]))
     if job["output"] == "ptx":
         data = data.rstrip(b"\0")

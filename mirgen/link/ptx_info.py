@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 from mirgen.errors import InvalidInputError
 
-_SIZES = {"b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f16": 2, "b32": 4, "u32": 4, "s32": 4, "f32": 4}
-_SIZES |= {"b64": 8, "u64": 8, "s64": 8, "f64": 8, "b128": 16}
-
+_SIZES = {f"{kind}{bits}": bits // 8 for kind in "busf" for bits in (8, 16, 32, 64, 128)}
 
 
 @dataclass(frozen=True, slots=True)

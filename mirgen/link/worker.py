@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 from mirgen.errors import InternalError, ToolError
 
@@ -67,7 +67,9 @@ class Worker:
     def __enter__(self) -> Worker:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -153,7 +155,7 @@ class Worker:
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line
 
-    def _raise_dead(self, tool: str, stage: str, how: str = "") -> None:
+    def _raise_dead(self, tool: str, stage: str, how: str = "") -> NoReturn:
         """Collect what is known of the dead (or late) process, forget it, and raise WorkerDied."""
         process = self._process
         assert process is not None

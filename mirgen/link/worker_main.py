@@ -1,6 +1,6 @@
 """The worker process: LLVM, libNVVM and nvJitLink live and may die here.
 
-    python -m mirgen.link.worker_main REQUEST_FD ANSWER_FD
+python -m mirgen.link.worker_main REQUEST_FD ANSWER_FD
 """
 
 from __future__ import annotations
@@ -55,7 +55,10 @@ JOBS: dict[str, Callable[[Json, Report], Json]] = {
 
 def serve(request_fd: int, answer_fd: int) -> None:
     """Answer requests until the parent closes its end."""
-    with os.fdopen(request_fd, "r", encoding="utf-8") as requests, os.fdopen(answer_fd, "w", encoding="utf-8") as answers:
+    with (
+        os.fdopen(request_fd, "r", encoding="utf-8") as requests,
+        os.fdopen(answer_fd, "w", encoding="utf-8") as answers,
+    ):
 
         def answer(message: Json) -> None:
             answers.write(json.dumps(message) + "\n")
