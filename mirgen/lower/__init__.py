@@ -1,7 +1,7 @@
 """MIR to LLVM IR.
 
-``mirgen.lower.program.lower_program`` is the entry point.  Names used everywhere: ``cx`` module context, ``fx`` function
-context, ``fx.b`` the llvmlite builder, ``lower_*`` emits, ``llvm_*`` gives llvmlite types.
+``mirgen.lower.program.lower_program`` is the entry point.  Names used everywhere: ``cx`` module context, ``fx``
+function context, ``fx.b`` the llvmlite builder, ``lower_*`` emits, ``llvm_*`` gives llvmlite types.
 
 Functions that the core expects of its sibling files (all raise ``fx.unsupported(...)`` for what they refuse):
 

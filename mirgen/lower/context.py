@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from llvmlite import ir
 
 from mirgen.errors import Diagnostic, InternalError, Location, UnsupportedError
-from mirgen.layout.data import FieldsArray, Layout, LayoutTable, ReprMemory, VariantsSingle
+from mirgen.layout.data import Layout, LayoutTable
 from mirgen.lower import types
+from mirgen.lower.builtin import builtin_layout
 from mirgen.lower.callsite import Lookup
 from mirgen.lower.value import Pair, Scalar
 from mirgen.mir.body import Body, FnKey, Program
 from mirgen.mir.statement import SourceInfo, Span, Statement, Terminator
-from mirgen.mir.ty import SliceTy, StrTy, Ty
+from mirgen.mir.ty import Ty
 from mirgen.targets.base import Target
 
 
@@ -25,6 +26,9 @@ class PanicSite:
     index: int
     message: str
     span: Span | None
+
+
+_NOWHERE = SourceInfo(None, None)
 
 
 @dataclass(slots=True)
@@ -46,22 +50,20 @@ class ModuleContext:
     symbols: dict[str, str] = field(default_factory=dict[str, str])
     reached_from: dict[FnKey, FnKey | None] = field(default_factory=dict[FnKey, FnKey | None])
     kernel_of: dict[FnKey, str] = field(default_factory=dict[FnKey, str])
+    derived_layouts: dict[Ty, Layout] = field(default_factory=dict[Ty, Layout])
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     annotate: bool = False
 
-    def layout(self, ty: Ty) -> Layout:
-        """The layout of ``ty``; raises ``KeyError`` where the table has none (use ``fx.layout`` inside a body)."""
+    def find_layout(self, ty: Ty) -> Layout | None:
+        """The layout of ``ty``: rustc's, else the language's, else ``None``.  ``fx.layout`` raises instead."""
         found = self.layouts.get(ty.key)
-        if found is not None:
-            return found
-        match ty:
-            case SliceTy(elem=elem):
-                inner = self.layout(elem)
-                return Layout(0, inner.align, ReprMemory(False), FieldsArray(inner.size, 0), VariantsSingle(0), False)
-            case StrTy():
-                return Layout(0, 1, ReprMemory(False), FieldsArray(1, 0), VariantsSingle(0), False)
-            case _:
-                raise KeyError(ty.text)
+        if found is None:
+            found = self.derived_layouts.get(ty)
+        if found is None:
+            found = builtin_layout(ty, self.find_layout)
+            if found is not None:
+                self.derived_layouts[ty] = found
+        return found
 
     def declare(self, name: str, result: ir.Type, params: Sequence[ir.Type]) -> ir.Function:
         """The external function ``name`` (LLVM intrinsics included), declared on first use."""
@@ -106,22 +108,27 @@ class FunctionContext:
     ctx: ir.Value | None = None
     blocks: list[ir.Block | None] = field(default_factory=list[ir.Block | None])
     ssa: dict[int, Scalar | Pair] = field(default_factory=dict[int, Scalar | Pair])
+    ssa_locals: set[int] = field(default_factory=set[int])
     slots: dict[int, tuple[ir.Value, int]] = field(default_factory=dict[int, tuple[ir.Value, int]])
     entry: ir.Block | None = None
-    source: SourceInfo = SourceInfo(None, None)
+    source: SourceInfo = _NOWHERE
     statement: Statement | Terminator | None = None
 
     # ---- layouts -------------------------------------------------------------------------------------------
 
     def layout(self, ty: Ty) -> Layout:
         """The layout of ``ty``; raises :class:`UnsupportedError` with span and chain where none is known."""
-        found = self.cx.layouts.get(ty.key)
-        if found is not None:
-            return found
-        try:
-            return self.cx.layout(ty)
-        except KeyError:
-            raise self.unsupported("MG0301", f"the layout of `{ty.text}` is not known") from None
+        found = self.cx.find_layout(ty)
+        if found is None:
+            raise self.unsupported("MG0301", f"the layout of `{ty.text}` is not known")
+        return found
+
+    def block(self, block: int) -> ir.Block:
+        """The LLVM block where MIR block ``block`` begins."""
+        found = self.blocks[block]
+        if found is None:
+            raise self.internal(f"a branch to bb{block}, which nothing reaches")
+        return found
 
     # ---- memory --------------------------------------------------------------------------------------------
 

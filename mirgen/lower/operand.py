@@ -10,6 +10,8 @@ from mirgen.layout.data import Scalar as ScalarLayout
 from mirgen.lower import types
 from mirgen.lower.context import FunctionContext
 from mirgen.lower.value import Memory, Pair, Scalar, Value, is_zst
+from mirgen.mir.place import Constant, Copy, Move, Operand, RuntimeChecks
+from mirgen.mir.ty import BoolTy, Ty
 
 
 def zst(layout: Layout) -> Memory:
@@ -106,3 +108,51 @@ def copy_bytes_dynamic(
     for index, align in ((0, dst_align), (1, src_align)):
         call.arg_attributes[index] = attributes = ArgumentAttributes()
         attributes.align = align
+
+
+# ---- MIR operands --------------------------------------------------------------------------------------------
+
+
+def lower_operand(fx: FunctionContext, operand: Operand) -> Value:
+    """The value of an operand.  An aggregate is not copied (see ``place.read_place``)."""
+    match operand:
+        case Copy(place) | Move(place):
+            from mirgen.lower.place import read_place
+
+            return read_place(fx, place)
+        case Constant(const):
+            from mirgen.lower.constant import lower_const
+
+            return lower_const(fx, const)
+        case RuntimeChecks(check):
+            return Scalar(types.const_int(types.I1, _runtime_check(fx, check)), fx.layout(operand_ty(fx, operand)))
+
+
+def operand_ty(fx: FunctionContext, operand: Operand) -> Ty:
+    """The type of an operand."""
+    match operand:
+        case Copy(place) | Move(place):
+            from mirgen.lower.place import place_ty
+
+            return place_ty(fx, place)
+        case Constant(const):
+            if const.ty is None:
+                raise fx.internal("a constant without type")
+            return const.ty
+        case RuntimeChecks():
+            return BoolTy("bool", fx.body.crate)
+
+
+def _runtime_check(fx: FunctionContext, check: str) -> int:
+    """rustc's own precondition checks are off on the device, as in a release build of the standard library."""
+    if check in ("UbChecks", "ContractChecks"):
+        return 0
+    raise fx.unsupported("MG0320", f"the value of `{check}` is not in rustc's text")
+
+
+def scalar_operand(fx: FunctionContext, operand: Operand) -> ir.Value:
+    """The immediate of an operand that must be a scalar."""
+    value = lower_operand(fx, operand)
+    if not isinstance(value, Scalar):
+        raise fx.internal(f"{operand_ty(fx, operand).text} is not a scalar")
+    return value.value

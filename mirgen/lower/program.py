@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mirgen.layout.data import LayoutTable
+from mirgen.lower.callsite import Lookup
 from mirgen.lower.context import PanicSite
 from mirgen.mir.body import Program
 from mirgen.targets.base import KernelAbi, Target
@@ -20,12 +21,14 @@ class Lowered:
     symbols: dict[str, str]
 
 
-def lower_program(program: Program, layouts: LayoutTable, target: Target, *, annotate: bool = False) -> Lowered:
+def lower_program(
+    program: Program, layouts: LayoutTable, target: Target, *, annotate: bool = False, intrinsics: Lookup | None = None
+) -> Lowered:
     """Lowers ``program`` for ``target``.
 
     Raises :class:`UnsupportedError` with every diagnostic of every function, after all were tried; ``annotate`` puts
-    each MIR statement as a comment above its instructions.
+    each MIR statement as a comment above its instructions.  ``intrinsics`` replaces :func:`mirgen.intrinsics.lookup`.
     """
     from mirgen.lower.module import lower_module
 
-    return lower_module(program, layouts, target, annotate=annotate)
+    return lower_module(program, layouts, target, annotate=annotate, intrinsics=intrinsics)

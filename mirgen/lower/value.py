@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from llvmlite import ir
 
-from mirgen.layout.data import Layout, ReprPair, ReprScalar
+from mirgen.layout.data import Layout, ReprMemory, ReprPair, ReprScalar
 from mirgen.mir.ty import Ty
 
 
@@ -70,8 +70,6 @@ def is_zst(layout: Layout) -> bool:
 
 def is_unsized(layout: Layout) -> bool:
     """Whether the layout's size is known only at run time."""
-    from mirgen.layout.data import ReprMemory
-
     return isinstance(layout.repr, ReprMemory) and not layout.repr.sized
 
 

@@ -24,7 +24,7 @@ class KernelParam:
 
     Slices and ``Disjoint`` are two 8-byte words, pointer then element count; ``ref`` is one pointer; ``shared`` has
     size 0 and is never an argument (``elem_size`` is then the bytes of block memory).  ``elem`` is rustc's text
-    of the element type of a slice, reference, ``Disjoint`` or ``Shared``.
+    of the element type of a slice, reference, ``Disjoint`` or ``Shared``, ``elem_size`` and ``elem_align`` its layout.
     """
 
     name: str
@@ -36,6 +36,7 @@ class KernelParam:
     elem: str | None
     elem_size: int
     mutable: bool
+    elem_align: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +50,16 @@ class KernelAbi:
 
 @dataclass(frozen=True, slots=True)
 class EntryParam:
-    """How one kernel parameter reaches the body.
+    """How one kernel parameter reaches the body, in the order of :attr:`KernelAbi.params`.
 
     ``llvm_types`` are the LLVM types of the body function's arguments that this parameter supplies, in order:
-    one or two immediates, or one ``i8*`` for a value in memory (``by_memory``: the entry must point it at a copy
-    that the body may write, ``param.size`` bytes aligned to ``param.align``); none for zero-sized types.
-    ``stored_types`` are the types in the parameter block (``i8`` where the immediate is ``i1``) at
-    ``param.offset`` plus ``stored_offsets``.  For ``shared``, ``shared`` is the ``addrspace(3)`` global, or the
-    byte offset in the block's memory on a target that has no such globals.
+    one or two immediates, or one ``i8*`` where ``by_memory`` (to a copy of ``param.size`` bytes, aligned to
+    ``param.align``, that the body may write); none for zero-sized types.  ``stored_types`` are the same types as they
+    lie in the parameter block (``i8`` where the immediate is ``i1``), at ``param.offset`` plus ``stored_offsets``.
+
+    A ``shared`` parameter supplies one ``i8*`` to ``param.elem_size`` bytes of block memory aligned to
+    ``shared_align``; ``shared_offset`` is where they lie if all of the kernel's block memory is one piece.
+    ``read_only``: what a slice or reference points to is not written by anyone during the launch.
     """
 
     param: KernelParam
@@ -66,6 +69,7 @@ class EntryParam:
     by_memory: bool
     read_only: bool = False
     shared_offset: int = 0
+    shared_align: int = 1
 
 
 class Target(Protocol):
@@ -76,6 +80,11 @@ class Target(Protocol):
     data_layout: str
     #: whether every function takes the launch context (``i8*``) as a hidden first parameter, ``fx.ctx``
     hidden_ctx: bool
+
+    def suspends(self, path: str) -> bool:
+        """Whether a call of the reserved extern or intrinsic ``path`` is a barrier or a warp operation, so that the
+        functions that reach it get ``reaches_barrier`` in :meth:`function_attributes`."""
+        ...
 
     def finish_module(self, cx: ModuleContext) -> None:
         """Called once after all bodies are lowered (metadata, declarations)."""

@@ -1,0 +1,200 @@
+"""A whole program: declare everything, then define; collect every function's errors."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+
+from llvmlite import ir
+
+from mirgen.errors import Diagnostic, UnsupportedError
+from mirgen.layout.data import LayoutTable
+from mirgen.lower.abi import FnAbi
+from mirgen.lower.callsite import Lookup
+from mirgen.lower.context import ModuleContext, location
+from mirgen.lower.function import lower_body
+from mirgen.lower.kernel import kernel_abi
+from mirgen.lower.program import Lowered
+from mirgen.mir import rvalue as r
+from mirgen.mir import statement as s
+from mirgen.mir.body import Body, FnKey, Program
+from mirgen.mir.place import Constant, Operand, ZstConst
+from mirgen.mir.ty import ClosureTy, FnDefTy, Ty
+from mirgen.targets.base import KernelAbi, Target
+
+#: Longest readable part of a symbol.
+_NAME = 40
+
+
+def lower_module(
+    program: Program, layouts: LayoutTable, target: Target, *, annotate: bool = False, intrinsics: Lookup | None = None
+) -> Lowered:
+    """See :func:`mirgen.lower.program.lower_program`."""
+    if intrinsics is None:
+        from mirgen.intrinsics import lookup
+
+        intrinsics = lookup
+    module = ir.Module("mirgen", context=ir.Context())
+    module.triple, module.data_layout = target.triple, target.data_layout
+    cx = ModuleContext(program, layouts, target, module, intrinsics, annotate=annotate)
+    calls = {key: tuple(_callees(body)) for key, body in program.functions.items()}
+    _reach(cx, calls)
+    _declare(cx, calls)
+    _define(cx)
+    kernels = _kernels(cx)
+    if cx.diagnostics:
+        raise UnsupportedError(*_unique(cx.diagnostics))
+    target.finish_module(cx)
+    return Lowered(str(module), kernels, tuple(cx.panics), dict(cx.symbols))
+
+
+# ---- who reaches whom ----------------------------------------------------------------------------------------
+
+
+def _callees(body: Body) -> Iterator[Ty]:
+    """Types of the functions and closures that a body names: called, or made into pointers."""
+    for block in body.blocks:
+        for statement in block.statements:
+            if isinstance(statement, s.Assign) and isinstance(statement.rvalue, r.Cast):
+                yield from _item(statement.rvalue.operand)
+        terminator = block.terminator
+        if isinstance(terminator, s.Call | s.TailCall):
+            yield from _item(terminator.func)
+            for arg in terminator.args:
+                yield from _item(arg)
+
+
+def _item(operand: Operand) -> Iterator[Ty]:
+    if isinstance(operand, Constant) and isinstance(operand.const, ZstConst):
+        ty = operand.const.ty
+        if isinstance(ty, FnDefTy | ClosureTy):
+            yield ty
+
+
+def _key(ty: Ty) -> FnKey:
+    return (ty.crate, ty.path) if isinstance(ty, FnDefTy | ClosureTy) else (ty.crate, ty.text)
+
+
+def _reach(cx: ModuleContext, calls: dict[FnKey, tuple[Ty, ...]]) -> None:
+    """Fills ``reached_from`` and ``kernel_of``, nearest to a kernel first."""
+    queue: deque[FnKey] = deque()
+    for kernel in cx.program.kernels:
+        if kernel.body not in cx.reached_from:
+            cx.reached_from[kernel.body] = None
+            cx.kernel_of[kernel.body] = kernel.name
+            queue.append(kernel.body)
+    while queue:
+        key = queue.popleft()
+        for ty in calls.get(key, ()):
+            callee = _key(ty)
+            if callee not in cx.reached_from and callee in cx.program.functions:
+                cx.reached_from[callee] = key
+                cx.kernel_of[callee] = cx.kernel_of[key]
+                queue.append(callee)
+
+
+def _suspending(cx: ModuleContext, calls: dict[FnKey, tuple[Ty, ...]]) -> set[FnKey]:
+    """The functions from which a barrier or warp operation can be reached."""
+    callers: dict[FnKey, list[FnKey]] = {}
+    found: set[FnKey] = set()
+    for key, tys in calls.items():
+        for ty in tys:
+            callers.setdefault(_key(ty), []).append(key)
+            if isinstance(ty, FnDefTy) and cx.target.suspends(ty.path):
+                found.add(key)
+    stack = list(found)
+    while stack:
+        for caller in callers.get(stack.pop(), ()):
+            if caller not in found:
+                found.add(caller)
+                stack.append(caller)
+    return found
+
+
+# ---- declarations --------------------------------------------------------------------------------------------
+
+
+def _declare(cx: ModuleContext, calls: dict[FnKey, tuple[Ty, ...]]) -> None:
+    suspending = _suspending(cx, calls)
+    kernel_names = {kernel.name for kernel in cx.program.kernels}
+    by_body: dict[int, ir.Function] = {}
+    for key, body in cx.program.functions.items():
+        known = by_body.get(id(body))
+        if known is None:
+            ty = _function_type(cx, key, body)
+            if ty is None:
+                continue
+            name = _symbol(len(by_body), body)
+            while name in kernel_names:
+                name += "_"
+            known = by_body[id(body)] = ir.Function(cx.module, ty, name)
+            known.linkage = "internal"
+            known.attributes.add("nounwind")
+            cx.symbols[name] = body.name
+            cx.target.function_attributes(known, reaches_barrier=key in suspending)
+        cx.functions[key] = known
+
+
+def _function_type(cx: ModuleContext, key: FnKey, body: Body) -> ir.FunctionType | None:
+    """``None`` where a layout is missing: that is reported, and calls of the function are then refused too."""
+    layouts = [cx.find_layout(local.ty) for local in body.locals[: body.arg_count + 1]]
+    for local, layout in zip(body.locals, layouts, strict=False):
+        if layout is None:
+            notes = (cx.chain(key),)
+            cx.diagnostics.append(
+                Diagnostic("MG0301", f"the layout of `{local.ty.text}` is not known", location(body.span), notes=notes)
+            )
+            return None
+    known = [layout for layout in layouts if layout is not None]
+    return FnAbi(tuple(known[1:]), known[0], cx.target.hidden_ctx).function_type()
+
+
+def _symbol(number: int, body: Body) -> str:
+    """A symbol that every tool accepts and that says a little: ``_M3_get_mut``."""
+    words = re.findall(r"[A-Za-z_][A-Za-z0-9_]*", re.sub(r"<.*?>|at [^>]*", " ", body.name))
+    return f"_M{number}_{(words[-1] if words else 'fn')[:_NAME]}"
+
+
+# ---- definitions ---------------------------------------------------------------------------------------------
+
+
+def _define(cx: ModuleContext) -> None:
+    done: set[int] = set()
+    for key, body in cx.program.functions.items():
+        function = cx.functions.get(key)
+        if function is None or id(body) in done:
+            continue
+        done.add(id(body))
+        try:
+            lower_body(cx, key, body, function)
+        except UnsupportedError as error:
+            cx.diagnostics.extend(error.diagnostics)
+
+
+def _kernels(cx: ModuleContext) -> tuple[KernelAbi, ...]:
+    abis: list[KernelAbi] = []
+    for kernel in cx.program.kernels:
+        body, function = cx.program.functions.get(kernel.body), cx.functions.get(kernel.body)
+        if body is None or function is None:
+            continue
+        try:
+            abi, params = kernel_abi(cx, kernel, body)
+        except UnsupportedError as error:
+            cx.diagnostics.extend(error.diagnostics)
+            continue
+        cx.target.define_kernel(cx, abi, params, function)
+        cx.symbols[abi.name] = body.name
+        abis.append(abi)
+    return tuple(abis)
+
+
+def _unique(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    seen: set[tuple[str, str, object]] = set()
+    kept: list[Diagnostic] = []
+    for diagnostic in diagnostics:
+        key = (diagnostic.code, diagnostic.message, diagnostic.location)
+        if key not in seen:
+            seen.add(key)
+            kept.append(diagnostic)
+    return kept
