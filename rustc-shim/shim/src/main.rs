@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use mirgen_rustc::dump::{self, Request};
 use mirgen_rustc::fail::{Failure, Result, USAGE};
 use mirgen_rustc::invoke::{Rustc, Thresholds};
+use mirgen_rustc::layout;
 use mirgen_rustc::unit::Unit;
 use mirgen_rustc::wrapper;
 
@@ -22,6 +23,21 @@ struct Cli {
 enum Command {
     /// Re-run a recorded unit's rustc for its MIR and write the bodies asked for.
     Dump(Dump),
+    /// Ask for the layouts of types printed while compiling a recorded unit.
+    Layouts(Layouts),
+}
+
+#[derive(Args)]
+struct Layouts {
+    /// The recorded unit.
+    #[arg(long)]
+    unit: PathBuf,
+    /// `{"types": [..], "roots": [..]}`.
+    #[arg(long)]
+    types: PathBuf,
+    /// Where the document goes.
+    #[arg(long)]
+    out: PathBuf,
 }
 
 #[derive(Args)]
@@ -105,6 +121,12 @@ fn dump(args: Dump) -> Result<()> {
     Ok(())
 }
 
+fn layouts(args: Layouts) -> Result<()> {
+    let unit = Unit::load(&args.unit)?;
+    let rustc = rustc_of(&args.unit, &unit)?;
+    layout::run(&args.unit, &args.types, &args.out, &rustc, &unit)
+}
+
 fn rustc_of(unit_path: &std::path::Path, unit: &Unit) -> Result<Rustc> {
     let dir = unit_path.parent().unwrap_or(std::path::Path::new("."));
     if let Some(toolchain) = unit.env.get("RUSTUP_TOOLCHAIN") {
@@ -126,6 +148,7 @@ fn main() -> ExitCode {
     } else {
         match Cli::parse().command {
             Command::Dump(args) => dump(args).map(|()| 0),
+            Command::Layouts(args) => layouts(args).map(|()| 0),
         }
     };
     match done {

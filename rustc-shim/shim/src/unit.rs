@@ -73,7 +73,9 @@ impl Unit {
 
     /// The source files that rustc read, from its dep-info.
     pub fn sources(&self) -> Vec<PathBuf> {
-        let Some(path) = &self.dep_info else { return Vec::new() };
+        let Some(path) = &self.dep_info else {
+            return Vec::new();
+        };
         let text = std::fs::read_to_string(self.cwd.join(path)).unwrap_or_default();
         dep_info_files(&text).into_iter().map(|file| self.cwd.join(file)).collect()
     }

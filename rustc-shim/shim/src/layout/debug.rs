@@ -55,16 +55,8 @@ impl<'a> Reader<'a> {
 
     fn unknown(&self, message: &str) -> Unknown {
         let line = self.text[..self.at].matches('\n').count() + 1;
-        let near: String = self
-            .rest()
-            .chars()
-            .take(40)
-            .take_while(|c| *c != '\n')
-            .collect();
-        Unknown {
-            line,
-            message: format!("{message}, at `{near}`"),
-        }
+        let near: String = self.rest().chars().take(40).take_while(|c| *c != '\n').collect();
+        Unknown { line, message: format!("{message}, at `{near}`") }
     }
 
     fn skip_space(&mut self) {
@@ -185,35 +177,19 @@ mod tests {
     fn reads_every_form() {
         let text = "Layout {\n    size: Size(8 bytes),\n    range: (..=0) | (1..),\n    niche: None,\n    \
                     list: [\n        0,\n        Some(\n            Niche {\n                at: 1..=3,\n            },\n        ),\n    ],\n    empty: [],\n}";
-        let Value::Struct(name, fields) = parse(text).unwrap() else {
-            panic!()
-        };
+        let Value::Struct(name, fields) = parse(text).unwrap() else { panic!() };
         assert_eq!(name, "Layout");
-        assert_eq!(
-            fields[0].1,
-            Value::Tuple("Size".into(), vec![atom("8 bytes")])
-        );
+        assert_eq!(fields[0].1, Value::Tuple("Size".into(), vec![atom("8 bytes")]));
         assert_eq!(fields[1].1, atom("(..=0) | (1..)"));
         assert_eq!(fields[2].1, atom("None"));
         let niche = Value::Struct("Niche".into(), vec![("at".into(), atom("1..=3"))]);
-        assert_eq!(
-            fields[3].1,
-            Value::List(vec![atom("0"), Value::Tuple("Some".into(), vec![niche])])
-        );
+        assert_eq!(fields[3].1, Value::List(vec![atom("0"), Value::Tuple("Some".into(), vec![niche])]));
         assert_eq!(fields[4].1, Value::List(vec![]));
     }
 
     #[test]
     fn refuses_broken_text() {
-        for text in [
-            "",
-            "A {",
-            "A { x 1 }",
-            "A { x: 1 } B",
-            "[1",
-            "A(,)",
-            &"[".repeat(5000),
-        ] {
+        for text in ["", "A {", "A { x 1 }", "A { x: 1 } B", "[1", "A(,)", &"[".repeat(5000)] {
             assert!(parse(text).is_err(), "{text}");
         }
         assert_eq!(parse("A {\n    x: 1,\n    y\n}").unwrap_err().line, 4);

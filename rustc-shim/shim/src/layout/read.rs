@@ -34,12 +34,8 @@ fn variant(value: &Value, index: u64, align: u64) -> Result<LayoutData> {
         size: bytes(fields.get("size")?, "Size")?,
         align,
         backend_repr: backend_repr(fields.get("backend_repr")?)?,
-        fields: FieldsShape::Arbitrary {
-            offsets: sizes(fields.get("field_offsets")?)?,
-        },
-        variants: Variants::Single {
-            index: narrow(index)?,
-        },
+        fields: FieldsShape::Arbitrary { offsets: sizes(fields.get("field_offsets")?)? },
+        variants: Variants::Single { index: narrow(index)? },
         uninhabited: boolean(fields.get("uninhabited")?)?,
     })
 }
@@ -47,13 +43,10 @@ fn variant(value: &Value, index: u64, align: u64) -> Result<LayoutData> {
 fn backend_repr(value: &Value) -> Result<BackendRepr> {
     match value {
         Value::Tuple(name, args) => match (name.as_str(), args.as_slice()) {
-            ("Scalar", [value]) => Ok(BackendRepr::Scalar {
-                value: scalar(value)?,
-            }),
-            ("ScalarPair", [first, second]) => Ok(BackendRepr::ScalarPair {
-                first: scalar(first)?,
-                second: scalar(second)?,
-            }),
+            ("Scalar", [value]) => Ok(BackendRepr::Scalar { value: scalar(value)? }),
+            ("ScalarPair", [first, second]) => {
+                Ok(BackendRepr::ScalarPair { first: scalar(first)?, second: scalar(second)? })
+            }
             _ => Err(unknown("backend representation", value)),
         },
         Value::Struct(name, _) if name == "Memory" => {
@@ -62,10 +55,7 @@ fn backend_repr(value: &Value) -> Result<BackendRepr> {
         }
         Value::Struct(name, _) if name == "SimdVector" => {
             let fields = Fields::of(value, "SimdVector")?;
-            Ok(BackendRepr::Vector {
-                element: scalar(fields.get("element")?)?,
-                count: number(fields.get("count")?)?,
-            })
+            Ok(BackendRepr::Vector { element: scalar(fields.get("element")?)?, count: number(fields.get("count")?)? })
         }
         _ => Err(unknown("backend representation", value)),
     }
@@ -73,36 +63,18 @@ fn backend_repr(value: &Value) -> Result<BackendRepr> {
 
 fn scalar(value: &Value) -> Result<ScalarLayout> {
     let (initialized, fields) = match value {
-        Value::Struct(name, _) if name == "Initialized" => {
-            (true, Fields::of(value, "Initialized")?)
-        }
+        Value::Struct(name, _) if name == "Initialized" => (true, Fields::of(value, "Initialized")?),
         _ => (false, Fields::of(value, "Union")?),
     };
     let (primitive, signed, bits) = primitive(fields.get("value")?)?;
     let max = u128::MAX >> (128 - bits);
-    let (start, end) = if initialized {
-        range(fields.get("valid_range")?)?
-    } else {
-        (0, max)
-    };
+    let (start, end) = if initialized { range(fields.get("valid_range")?)? } else { (0, max) };
     if start > max || end > max {
-        return Err(format!(
-            "valid range {start:#x}..={end:#x} is wider than {primitive}"
-        ));
+        return Err(format!("valid range {start:#x}..={end:#x} is wider than {primitive}"));
     }
     // A range that wraps onto itself is every value.
-    let (start, end) = if start == end.wrapping_add(1) & max {
-        (0, max)
-    } else {
-        (start, end)
-    };
-    Ok(ScalarLayout {
-        primitive,
-        signed,
-        initialized,
-        valid_start: hex(start),
-        valid_end: hex(end),
-    })
+    let (start, end) = if start == end.wrapping_add(1) & max { (0, max) } else { (start, end) };
+    Ok(ScalarLayout { primitive, signed, initialized, valid_start: hex(start), valid_end: hex(end) })
 }
 
 /// Name, sign and bits of a primitive.
@@ -134,9 +106,7 @@ fn primitive(value: &Value) -> Result<(String, bool, u32)> {
             Ok((width.to_lowercase(), false, bits))
         }
         ("Pointer", []) => match args.as_slice() {
-            [Value::Tuple(space, number)]
-                if space == "AddressSpace" && number[..] == [Value::Atom("0".into())] =>
-            {
+            [Value::Tuple(space, number)] if space == "AddressSpace" && number[..] == [Value::Atom("0".into())] => {
                 Ok(("pointer".to_owned(), false, 64))
             }
             _ => Err(unknown("address space", value)),
@@ -147,13 +117,8 @@ fn primitive(value: &Value) -> Result<(String, bool, u32)> {
 
 fn range(value: &Value) -> Result<(u128, u128)> {
     let text = atom(value).ok_or_else(|| unknown("range", value))?;
-    let bounds = match text
-        .strip_prefix("(..=")
-        .and_then(|rest| rest.strip_suffix("..)"))
-    {
-        Some(wrapping) => wrapping
-            .split_once(") | (")
-            .map(|(end, start)| (start, end)),
+    let bounds = match text.strip_prefix("(..=").and_then(|rest| rest.strip_suffix("..)")) {
+        Some(wrapping) => wrapping.split_once(") | (").map(|(end, start)| (start, end)),
         None => text.split_once("..="),
     };
     let parsed = bounds.and_then(|(start, end)| Some((start.parse().ok()?, end.parse().ok()?)));
@@ -164,18 +129,13 @@ fn shape(value: &Value) -> Result<FieldsShape> {
     match value {
         Value::Atom(name) if name == "Primitive" => Ok(FieldsShape::Primitive),
         Value::Tuple(name, args) if name == "Union" => match args.as_slice() {
-            [count] => Ok(FieldsShape::Union {
-                count: number(count)?,
-            }),
+            [count] => Ok(FieldsShape::Union { count: number(count)? }),
             _ => Err(unknown("fields", value)),
         },
         Value::Struct(name, _) if name == "Array" => {
             let fields = Fields::of(value, "Array")?;
             let stride = bytes(fields.get("stride")?, "Size")?;
-            Ok(FieldsShape::Array {
-                stride,
-                count: number(fields.get("count")?)?,
-            })
+            Ok(FieldsShape::Array { stride, count: number(fields.get("count")?)? })
         }
         Value::Struct(name, _) if name == "Arbitrary" => {
             let offsets = sizes(Fields::of(value, "Arbitrary")?.get("offsets")?)?;
@@ -190,9 +150,7 @@ fn variants(value: &Value, align: u64) -> Result<Variants> {
         Value::Atom(name) if name == "Empty" => Ok(Variants::Empty),
         Value::Struct(name, _) if name == "Single" => {
             // 1.95 and later print only the index here.
-            Ok(Variants::Single {
-                index: narrow(number(Fields::of(value, "Single")?.get("index")?)?)?,
-            })
+            Ok(Variants::Single { index: narrow(number(Fields::of(value, "Single")?.get("index")?)?)? })
         }
         Value::Struct(name, _) if name == "Multiple" => {
             let fields = Fields::of(value, "Multiple")?;
@@ -244,9 +202,7 @@ impl<'a> Fields<'a> {
 
     fn get(&self, field: &str) -> Result<&'a Value> {
         let found = self.fields.iter().find(|(name, _)| name == field);
-        found
-            .map(|(_, value)| value)
-            .ok_or_else(|| format!("{} has no field `{field}`", self.name))
+        found.map(|(_, value)| value).ok_or_else(|| format!("{} has no field `{field}`", self.name))
     }
 }
 
@@ -273,10 +229,7 @@ fn list(value: &Value) -> Result<&[Value]> {
 }
 
 fn sizes(value: &Value) -> Result<Vec<u64>> {
-    list(value)?
-        .iter()
-        .map(|value| bytes(value, "Size"))
-        .collect()
+    list(value)?.iter().map(|value| bytes(value, "Size")).collect()
 }
 
 fn bytes(value: &Value, name: &str) -> Result<u64> {
@@ -284,16 +237,12 @@ fn bytes(value: &Value, name: &str) -> Result<u64> {
         Value::Tuple(found, args) if found == name => args.first().and_then(atom),
         _ => None,
     };
-    let number = inner
-        .and_then(|text| text.strip_suffix(" bytes"))
-        .and_then(|text| text.parse().ok());
+    let number = inner.and_then(|text| text.strip_suffix(" bytes")).and_then(|text| text.parse().ok());
     number.ok_or_else(|| unknown(name, value))
 }
 
 fn number(value: &Value) -> Result<u64> {
-    atom(value)
-        .and_then(|text| text.parse().ok())
-        .ok_or_else(|| unknown("number", value))
+    atom(value).and_then(|text| text.parse().ok()).ok_or_else(|| unknown("number", value))
 }
 
 fn narrow<T: TryFrom<u64>>(value: u64) -> Result<T> {
@@ -305,8 +254,7 @@ fn boolean(value: &Value) -> Result<bool> {
 }
 
 fn truth(text: &str) -> Result<bool> {
-    text.parse()
-        .map_err(|_| format!("unknown truth value `{text}`"))
+    text.parse().map_err(|_| format!("unknown truth value `{text}`"))
 }
 
 fn hex(value: u128) -> String {

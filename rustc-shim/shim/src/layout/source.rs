@@ -47,26 +47,14 @@ pub struct Writer {
 
 impl Writer {
     pub fn new(names: Names) -> Self {
-        Self {
-            names,
-            surrogates: Vec::new(),
-            known: HashMap::new(),
-        }
+        Self { names, surrogates: Vec::new(), known: HashMap::new() }
     }
 
     /// The source of a type, or why it has none.
     pub fn write(&mut self, ty: &Ty) -> Result<Source, String> {
-        let mut one = One {
-            writer: self,
-            out: String::new(),
-            needs: BTreeSet::new(),
-            binders: Vec::new(),
-        };
+        let mut one = One { writer: self, out: String::new(), needs: BTreeSet::new(), binders: Vec::new() };
         one.ty(ty)?;
-        Ok(Source {
-            text: one.out,
-            needs: one.needs,
-        })
+        Ok(Source { text: one.out, needs: one.needs })
     }
 
     fn surrogate(&mut self, ty: &Ty) -> Result<usize, String> {
@@ -74,9 +62,7 @@ impl Writer {
             return Ok(*known);
         }
         let (fields, sig, kind, copy) = match ty {
-            Ty::Closure {
-                kind, sig, upvars, ..
-            } => (upvars.as_slice(), sig, *kind, false),
+            Ty::Closure { kind, sig, upvars, .. } => (upvars.as_slice(), sig, *kind, false),
             Ty::FnDef { sig, .. } => (&[][..], sig, ClosureKind::Fn, true),
             _ => return Err("only closures and functions have surrogates".to_owned()),
         };
@@ -91,9 +77,7 @@ impl Writer {
         let callable = !sig.is_unsafe && !sig.variadic;
         if callable {
             // Without implementations the struct still has the layout; a bound that needs them fails then.
-            impls = self
-                .impls(sig, kind, matches!(ty, Ty::Closure { .. }), &mut needs)
-                .unwrap_or_default();
+            impls = self.impls(sig, kind, matches!(ty, Ty::Closure { .. }), &mut needs).unwrap_or_default();
         }
         let index = self.surrogates.len();
         let name = format!("__S{index}");
@@ -102,18 +86,11 @@ impl Writer {
         if !impls.is_empty() {
             lines = impls.replace("__SELF", &name);
         }
-        let _ = write!(
-            lines,
-            "impl Clone for {name} {{ fn clone(&self) -> Self {{ loop {{}} }} }}"
-        );
+        let _ = write!(lines, "impl Clone for {name} {{ fn clone(&self) -> Self {{ loop {{}} }} }}");
         if copy {
             let _ = write!(lines, " impl Copy for {name} {{}}");
         }
-        self.surrogates.push(Surrogate {
-            definition,
-            impls: lines,
-            needs,
-        });
+        self.surrogates.push(Surrogate { definition, impls: lines, needs });
         self.known.insert(ty.clone(), index);
         Ok(index)
     }
@@ -126,12 +103,7 @@ impl Writer {
         is_closure: bool,
         needs: &mut BTreeSet<usize>,
     ) -> Result<String, String> {
-        let mut one = One {
-            writer: self,
-            out: String::new(),
-            needs: BTreeSet::new(),
-            binders: vec![0],
-        };
+        let mut one = One { writer: self, out: String::new(), needs: BTreeSet::new(), binders: vec![0] };
         // A closure's signature has its arguments as one tuple already.
         match (is_closure, sig.inputs.as_slice()) {
             (true, [tuple @ Ty::Tuple(_)]) => one.ty(tuple)?,
@@ -195,19 +167,14 @@ impl One<'_> {
                 }
                 self.out.push(')');
             }
-            Ty::Ref {
-                region,
-                mutable,
-                to,
-            } => {
+            Ty::Ref { region, mutable, to } => {
                 self.out.push('&');
                 self.region(region)?;
                 self.out.push_str(if *mutable { " mut " } else { " " });
                 self.pointee(to)?;
             }
             Ty::Ptr { mutable, to } => {
-                self.out
-                    .push_str(if *mutable { "*mut " } else { "*const " });
+                self.out.push_str(if *mutable { "*mut " } else { "*const " });
                 self.pointee(to)?;
             }
             Ty::Array { elem, len } => {
@@ -248,9 +215,7 @@ impl One<'_> {
             Region::Erased => self.out.push_str("'static"),
             Region::Bound { depth, var } => {
                 let at = self.binders.len().checked_sub(depth + 1);
-                let binder = at
-                    .and_then(|at| self.binders.get(at))
-                    .ok_or("a bound region has no binder")?;
+                let binder = at.and_then(|at| self.binders.get(at)).ok_or("a bound region has no binder")?;
                 let _ = write!(self.out, "'b{binder}_{var}");
             }
         }
@@ -313,10 +278,7 @@ impl One<'_> {
         };
         if names.externs.contains(&first.name) {
             if names.ambiguous.contains(&first.name) {
-                return Err(format!(
-                    "there are several crates `{}`: a path through it is ambiguous",
-                    first.name
-                ));
+                return Err(format!("there are several crates `{}`: a path through it is ambiguous", first.name));
             }
         } else {
             let _ = write!(self.out, "::{}", names.krate);
@@ -336,9 +298,7 @@ impl One<'_> {
                         let _ = write!(self.out, "{name} = ");
                         self.ty(ty)?;
                     }
-                    Arg::Assoc(name, _) => {
-                        return Err(format!("`{name} = ..` is no argument of a type"))
-                    }
+                    Arg::Assoc(name, _) => return Err(format!("`{name} = ..` is no argument of a type")),
                 }
                 self.out.push_str(", ");
             }
@@ -354,14 +314,8 @@ mod tests {
     use crate::layout::ty::parse;
 
     fn writer() -> Writer {
-        let externs = ["core", "alloc", "std", "dep", "two"]
-            .map(str::to_owned)
-            .into();
-        Writer::new(Names {
-            krate: "mine".into(),
-            externs,
-            ambiguous: ["two".to_owned()].into(),
-        })
+        let externs = ["core", "alloc", "std", "dep", "two"].map(str::to_owned).into();
+        Writer::new(Names { krate: "mine".into(), externs, ambiguous: ["two".to_owned()].into() })
     }
 
     fn source(text: &str) -> String {
@@ -373,21 +327,16 @@ mod tests {
         assert_eq!(source("inner::E"), "::mine::inner::E");
         assert_eq!(source("dep::E<'{erased}, u8>"), "::dep::E<'static, u8, >");
         assert_eq!(source("Opt<ValTree(Leaf(0x03): u8)>"), "::mine::Opt<3u8, >");
-        assert!(writer()
-            .write(&parse("two::X").unwrap())
-            .unwrap_err()
-            .contains("several crates"));
+        assert!(writer().write(&parse("two::X").unwrap()).unwrap_err().contains("several crates"));
     }
 
     #[test]
     fn higher_ranked_regions_are_named_by_their_binder() {
         let text = "for<Region(BrAnon)> fn(&'^0 u8, for<Region(BrAnon)> fn(&'^0 u8, &'^1_0 u8)) -> &'^0 u8";
-        let expected =
-            "for<'b1_0> fn(&'b1_0 u8, for<'b2_0> fn(&'b2_0 u8, &'b1_0 u8, ) -> (), ) -> &'b1_0 u8";
+        let expected = "for<'b1_0> fn(&'b1_0 u8, for<'b2_0> fn(&'b2_0 u8, &'b1_0 u8, ) -> (), ) -> &'b1_0 u8";
         assert_eq!(source(text), expected);
         let text = "&'{erased} (dyn for<Region(BrAnon)> core::ops::Fn<(&'^0 u8,), Output = ()> + '{erased})";
-        let expected =
-            "&'static (dyn for<'b1_0> ::core::ops::Fn<(&'b1_0 u8, ), Output = (), > + 'static)";
+        let expected = "&'static (dyn for<'b1_0> ::core::ops::Fn<(&'b1_0 u8, ), Output = (), > + 'static)";
         assert_eq!(source(text), expected);
         assert!(writer().write(&parse("&'^0 u8").unwrap()).is_err());
     }
@@ -397,34 +346,21 @@ mod tests {
         let text = "{f::{closure#1} closure_kind_ty=i16 closure_sig_as_fn_ptr_ty=for<Region(BrAnon)> extern \
                     \"rust-call\" fn((&'^0 u32,)) -> bool upvar_tys=(&'{erased} u32, u8)}";
         let mut writer = writer();
-        let source = writer
-            .write(&parse(&format!("core::X<{text}, {text}>")).unwrap())
-            .unwrap();
+        let source = writer.write(&parse(&format!("core::X<{text}, {text}>")).unwrap()).unwrap();
         assert_eq!(source.text, "::core::X<__S0, __S0, >");
         assert_eq!(source.needs, [0].into());
-        let [surrogate] = writer.surrogates.as_slice() else {
-            panic!()
-        };
-        assert_eq!(
-            surrogate.definition,
-            "pub struct __S0(pub &'static u32, pub u8);"
-        );
-        assert!(surrogate
-            .impls
-            .contains("impl<'b0_0> core::ops::FnMut<(&'b0_0 u32, )> for __S0 "));
+        let [surrogate] = writer.surrogates.as_slice() else { panic!() };
+        assert_eq!(surrogate.definition, "pub struct __S0(pub &'static u32, pub u8);");
+        assert!(surrogate.impls.contains("impl<'b0_0> core::ops::FnMut<(&'b0_0 u32, )> for __S0 "));
         assert!(!surrogate.impls.contains("core::ops::Fn<"));
     }
 
     #[test]
     fn functions_are_zero_sized_and_copy() {
         let mut writer = writer();
-        writer
-            .write(&parse("fn(u32) -> u32 {a::f::<u8>}").unwrap())
-            .unwrap();
+        writer.write(&parse("fn(u32) -> u32 {a::f::<u8>}").unwrap()).unwrap();
         assert_eq!(writer.surrogates[0].definition, "pub struct __S0();");
-        assert!(writer.surrogates[0]
-            .impls
-            .contains("core::ops::Fn<(u32, )> for __S0"));
+        assert!(writer.surrogates[0].impls.contains("core::ops::Fn<(u32, )> for __S0"));
         assert!(writer.surrogates[0].impls.contains("impl Copy for __S0"));
     }
 }

@@ -105,11 +105,7 @@ impl Ty {
 
 /// Reads a whole type; the error says why it cannot be written as source.
 pub fn parse(text: &str) -> Result<Ty, String> {
-    let mut reader = Reader {
-        text,
-        at: 0,
-        depth: 0,
-    };
+    let mut reader = Reader { text, at: 0, depth: 0 };
     let ty = reader.ty()?;
     if reader.rest().is_empty() {
         Ok(ty)
@@ -119,8 +115,8 @@ pub fn parse(text: &str) -> Result<Ty, String> {
 }
 
 const PRIMITIVES: &[&str] = &[
-    "bool", "char", "str", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64",
-    "u128", "usize", "f16", "f32", "f64", "f128",
+    "bool", "char", "str", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize",
+    "f16", "f32", "f64", "f128",
 ];
 
 const MAX_DEPTH: usize = 256;
@@ -160,9 +156,7 @@ impl<'a> Reader<'a> {
         let rest = self.rest();
         let raw = if rest.starts_with("r#") { 2 } else { 0 };
         let ident = |c: char| c.is_alphanumeric() || c == '_';
-        let end = rest[raw..]
-            .find(|c| !ident(c))
-            .map_or(rest.len(), |end| end + raw);
+        let end = rest[raw..].find(|c| !ident(c)).map_or(rest.len(), |end| end + raw);
         if rest[raw..].starts_with(|c: char| c.is_ascii_digit()) {
             return "";
         }
@@ -186,23 +180,13 @@ impl<'a> Reader<'a> {
             let region = self.region()?;
             self.need(" ")?;
             let mutable = self.eat("mut ");
-            return Ok(Ty::Ref {
-                region,
-                mutable,
-                to: Box::new(self.ty()?),
-            });
+            return Ok(Ty::Ref { region, mutable, to: Box::new(self.ty()?) });
         }
         if self.eat("*const ") {
-            return Ok(Ty::Ptr {
-                mutable: false,
-                to: Box::new(self.ty()?),
-            });
+            return Ok(Ty::Ptr { mutable: false, to: Box::new(self.ty()?) });
         }
         if self.eat("*mut ") {
-            return Ok(Ty::Ptr {
-                mutable: true,
-                to: Box::new(self.ty()?),
-            });
+            return Ok(Ty::Ptr { mutable: true, to: Box::new(self.ty()?) });
         }
         if self.eat("!") {
             return Ok(Ty::Primitive("!".to_owned()));
@@ -236,26 +220,17 @@ impl<'a> Reader<'a> {
         if rest.starts_with('{') {
             return self.closure();
         }
-        if ["for<", "fn(", "unsafe ", "extern "]
-            .iter()
-            .any(|start| rest.starts_with(start))
-        {
+        if ["for<", "fn(", "unsafe ", "extern "].iter().any(|start| rest.starts_with(start)) {
             let sig = Box::new(self.sig()?);
             if self.rest().starts_with(" {") {
                 self.at += 1;
-                return Ok(Ty::FnDef {
-                    text: self.braced()?,
-                    sig,
-                });
+                return Ok(Ty::FnDef { text: self.braced()?, sig });
             }
             return Ok(Ty::FnPtr(sig));
         }
         for unnameable in ["impl ", "Opaque(", "<", "unsafe<", "field_of!("] {
             if rest.starts_with(unnameable) {
-                return Err(format!(
-                    "`{}` is no type of its own: rustc has not resolved it",
-                    self.near()
-                ));
+                return Err(format!("`{}` is no type of its own: rustc has not resolved it", self.near()));
             }
         }
         let start = self.at;
@@ -294,15 +269,9 @@ impl<'a> Reader<'a> {
         }
         let first = self.number()?;
         let region = if self.eat("_") {
-            Region::Bound {
-                depth: first,
-                var: self.number()?,
-            }
+            Region::Bound { depth: first, var: self.number()? }
         } else {
-            Region::Bound {
-                depth: 0,
-                var: first,
-            }
+            Region::Bound { depth: 0, var: first }
         };
         if self.eat(".Named(") || self.eat(".BrNamed(") {
             self.skip_to_close(1)?;
@@ -314,12 +283,8 @@ impl<'a> Reader<'a> {
 
     fn number(&mut self) -> Result<usize, String> {
         let rest = self.rest();
-        let end = rest
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(rest.len());
-        let number = rest[..end]
-            .parse()
-            .map_err(|_| format!("expected a number at `{}`", self.near()))?;
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let number = rest[..end].parse().map_err(|_| format!("expected a number at `{}`", self.near()))?;
         self.at += end;
         Ok(number)
     }
@@ -381,19 +346,8 @@ impl<'a> Reader<'a> {
             }
             self.eat(", ");
         }
-        let output = if self.eat(" -> ") {
-            self.ty()?
-        } else {
-            Ty::Tuple(Vec::new())
-        };
-        Ok(Sig {
-            bound,
-            is_unsafe,
-            abi,
-            inputs,
-            variadic,
-            output,
-        })
+        let output = if self.eat(" -> ") { self.ty()? } else { Ty::Tuple(Vec::new()) };
+        Ok(Sig { bound, is_unsafe, abi, inputs, variadic, output })
     }
 
     /// The text between braces, which may nest.
@@ -418,18 +372,10 @@ impl<'a> Reader<'a> {
         let whole = self.braced()?;
         let Some((path, guts)) = split_outside(&whole, " closure_kind_ty=") else {
             let coroutine = split_outside(&whole, " upvar_tys=").is_some();
-            let what = if coroutine {
-                "the layout of a coroutine"
-            } else {
-                "this type"
-            };
+            let what = if coroutine { "the layout of a coroutine" } else { "this type" };
             return Err(format!("{what} cannot be asked for: `{{{whole}}}`"));
         };
-        let mut reader = Reader {
-            text: guts,
-            at: 0,
-            depth: self.depth,
-        };
+        let mut reader = Reader { text: guts, at: 0, depth: self.depth };
         let kind = match reader.ident() {
             "i8" => ClosureKind::Fn,
             "i16" => ClosureKind::FnMut,
@@ -441,17 +387,9 @@ impl<'a> Reader<'a> {
         reader.need(" upvar_tys=(")?;
         let upvars = reader.types(")")?;
         if !reader.rest().is_empty() {
-            return Err(format!(
-                "unknown text after a closure's types: `{}`",
-                reader.near()
-            ));
+            return Err(format!("unknown text after a closure's types: `{}`", reader.near()));
         }
-        Ok(Ty::Closure {
-            text: path.to_owned(),
-            kind,
-            sig,
-            upvars,
-        })
+        Ok(Ty::Closure { text: path.to_owned(), kind, sig, upvars })
     }
 
     fn dynamic(&mut self) -> Result<Ty, String> {
@@ -461,10 +399,7 @@ impl<'a> Reader<'a> {
                 self.region()?;
             } else {
                 let bound = self.binder()?;
-                bounds.push(Bound {
-                    bound,
-                    path: self.path()?,
-                });
+                bounds.push(Bound { bound, path: self.path()? });
             }
             if !self.eat(" + ") {
                 return Ok(Ty::Dyn(bounds));
@@ -477,16 +412,13 @@ impl<'a> Reader<'a> {
         loop {
             let name = self.ident();
             if name.is_empty() {
-                return Err(format!(
-                    "`{}` is no part of a path that source can name",
-                    self.near()
-                ));
+                return Err(format!("`{}` is no part of a path that source can name", self.near()));
             }
             if self.rest().starts_with('#') {
-                return Err(format!(
-                    "`{name}{}` cannot be told from another item of its name",
-                    self.near()
-                ));
+                return Err(format!("`{name}{}` cannot be told from another item of its name", self.near()));
+            }
+            if self.rest().starts_with("::<impl ") {
+                return Err(format!("`{}` is no part of a path that source can name", self.near()));
             }
             let mut args = Vec::new();
             if self.eat("<") || self.eat("::<") {
@@ -497,10 +429,7 @@ impl<'a> Reader<'a> {
                     }
                 }
             }
-            out.push(Segment {
-                name: name.to_owned(),
-                args,
-            });
+            out.push(Segment { name: name.to_owned(), args });
             if !self.eat("::") {
                 return Ok(out);
             }
@@ -549,9 +478,7 @@ fn literal(bits: u128, ty: &str, digits: usize) -> Option<String> {
         "char" => char::from_u32(u32::try_from(bits).ok()?).map(|_| format!("'\\u{{{bits:x}}}'")),
         _ if ty.starts_with('u') => Some(format!("{bits}{ty}")),
         _ if ty.starts_with('i') => {
-            let width = u32::try_from(digits.checked_mul(4)?)
-                .ok()
-                .filter(|width| (8..=128).contains(width))?;
+            let width = u32::try_from(digits.checked_mul(4)?).ok().filter(|width| (8..=128).contains(width))?;
             let value = (bits << (128 - width)) as i128 >> (128 - width);
             Some(format!("{{ {value}{ty} }}"))
         }
@@ -602,18 +529,14 @@ mod tests {
 
     #[test]
     fn nested_closures_keep_to_their_braces() {
-        let inner = "{a::{closure#0} closure_kind_ty=i8 closure_sig_as_fn_ptr_ty=extern \"rust-call\" fn((u32,)) -> u32 \
+        let inner =
+            "{a::{closure#0} closure_kind_ty=i8 closure_sig_as_fn_ptr_ty=extern \"rust-call\" fn((u32,)) -> u32 \
                      upvar_tys=()}";
         let outer = format!(
             "{{f<{inner}>::{{closure#0}} closure_kind_ty=i32 closure_sig_as_fn_ptr_ty=extern \"rust-call\" fn(()) \
              upvar_tys=({inner},)}}"
         );
-        let Ty::Closure {
-            kind, upvars, text, ..
-        } = parse(&outer).unwrap()
-        else {
-            panic!()
-        };
+        let Ty::Closure { kind, upvars, text, .. } = parse(&outer).unwrap() else { panic!() };
         assert_eq!(kind, ClosureKind::FnOnce);
         assert_eq!(upvars, [parse(inner).unwrap()]);
         assert!(text.ends_with("::{closure#0}"));
@@ -627,10 +550,7 @@ mod tests {
             ("Opaque(DefId(0:1 ~ a), [])", "resolved"),
             ("two::S#1", "its name"),
             ("(u32) is 1..", "pattern"),
-            (
-                "{static a::{closure#0} upvar_tys=() resume_ty=() yield_ty=() return_ty=()}",
-                "coroutine",
-            ),
+            ("{static a::{closure#0} upvar_tys=() resume_ty=() yield_ty=() return_ty=()}", "coroutine"),
             ("&'a/#0 u8", "region"),
             ("a::<impl at x.rs:1:1: 2:2>::S", "path"),
             ("u8 u8", "after the type"),

@@ -1,0 +1,251 @@
+//! Asks rustc for the layouts of many types at once: one alias a line in a generated crate, answers joined by line.
+//!
+//! Privacy does not stop the answers (E0603 is reported beside them), an unresolved path stops all of them: the lines
+//! that rustc refuses are taken out and the rest is asked again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::fail::{Failure, Result};
+use crate::invoke::Rustc;
+use crate::layout::externs::Externs;
+use crate::layout::query::{errors, Lines, Said, Workshop};
+use crate::layout::read;
+use crate::layout::source::{Source, Surrogate, Writer};
+use crate::layout::ty::{self, Ty};
+use crate::unit::Unit;
+use crate::wire::LayoutData;
+
+/// One type asked for and what came of it.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub text: String,
+    pub ty: Option<Ty>,
+    pub source: Option<Source>,
+    pub outcome: std::result::Result<LayoutData, String>,
+    /// Whether rustc objects to naming it (private), so that code cannot be generated for it.
+    pub unusable: bool,
+}
+
+/// All answers and what later crates need to name the same types.
+pub struct Answers {
+    pub asked: Vec<Asked>,
+    pub surrogates: Vec<Surrogate>,
+    /// Surrogates with which something is wrong.
+    pub unusable: BTreeSet<usize>,
+    /// Library features that the types' paths need.
+    pub features: BTreeSet<String>,
+}
+
+/// Features without which the generated crates do not compile.
+pub const FEATURES: &[&str] = &["rustc_attrs", "fn_traits", "unboxed_closures", "never_type"];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Owner {
+    Definition(usize),
+    Impls(usize),
+    Alias(usize),
+}
+
+/// Asks for the layouts of types given by rustc's text for them.
+pub fn ask(
+    texts: &[String],
+    unit: &Unit,
+    rustc: &Rustc,
+    externs: &Externs,
+    own: &Path,
+    workshop: &Workshop,
+) -> Result<Answers> {
+    let mut writer = Writer::new(externs.names.clone());
+    let asked: Vec<Asked> = texts.iter().map(|text| prepare(text, &mut writer)).collect();
+    let mut asking = Asking {
+        answers: Answers {
+            asked,
+            surrogates: writer.surrogates,
+            unusable: BTreeSet::new(),
+            features: FEATURES.iter().map(|feature| (*feature).to_owned()).collect(),
+        },
+        without_impls: BTreeSet::new(),
+        refused: BTreeMap::new(),
+        attribute: if rustc.minor() >= (1, 96) { "rustc_dump_layout" } else { "rustc_layout" },
+    };
+    let args: Vec<String> = externs.args(own);
+    let mut args = args;
+    args.push("--emit=metadata".to_owned());
+    args.push(format!("--out-dir={}", workshop.path("").display()));
+    while asking.refuse_dependents() {
+        let lines = asking.crate_text(externs);
+        let output = workshop.compile(unit, rustc, "layouts.rs", lines.text(), &args)?;
+        let said = errors(&output)?;
+        if !asking.hear(&lines, &said)? {
+            asking.give_up(&said);
+            break;
+        }
+    }
+    Ok(asking.answers)
+}
+
+const PENDING: &str = "";
+
+fn prepare(text: &str, writer: &mut Writer) -> Asked {
+    let parsed = ty::parse(text);
+    let source = parsed.as_ref().map_err(Clone::clone).and_then(|ty| writer.write(ty));
+    let (source, outcome) = match source {
+        Ok(source) => (Some(source), Err(PENDING.to_owned())),
+        Err(reason) => (None, Err(reason)),
+    };
+    Asked { text: text.to_owned(), ty: parsed.ok(), source, outcome, unusable: false }
+}
+
+impl Asked {
+    fn pending(&self) -> bool {
+        matches!(&self.outcome, Err(reason) if reason == PENDING)
+    }
+}
+
+impl Answers {
+    /// The surrogates that these need, transitively.
+    pub fn closure_of(&self, needs: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
+        let mut out = BTreeSet::new();
+        let mut queue: Vec<usize> = needs.into_iter().collect();
+        while let Some(index) = queue.pop() {
+            if out.insert(index) {
+                queue.extend(self.surrogates.get(index).into_iter().flat_map(|surrogate| &surrogate.needs));
+            }
+        }
+        out
+    }
+}
+
+struct Asking {
+    answers: Answers,
+    without_impls: BTreeSet<usize>,
+    /// Surrogates that rustc refuses, with its reason.
+    refused: BTreeMap<usize, String>,
+    attribute: &'static str,
+}
+
+impl Asking {
+    /// Fails the types that need a refused surrogate; says whether any type is left to ask for.
+    fn refuse_dependents(&mut self) -> bool {
+        for at in 0..self.answers.asked.len() {
+            let needs = self.answers.asked[at].source.as_ref().map(|source| source.needs.clone()).unwrap_or_default();
+            let all = self.answers.closure_of(needs);
+            let asked = &mut self.answers.asked[at];
+            if let (true, Some((_, reason))) =
+                (asked.pending(), self.refused.iter().find(|(index, _)| all.contains(index)))
+            {
+                asked.outcome = Err(reason.clone());
+            }
+        }
+        self.answers.asked.iter().any(Asked::pending)
+    }
+
+    fn crate_text(&self, externs: &Externs) -> Lines<Owner> {
+        let features: Vec<&str> = self.answers.features.iter().map(String::as_str).collect();
+        let mut lines =
+            Lines::new(&format!("#![feature({})] #![allow(warnings)] {}", features.join(", "), externs.prelude()));
+        let pending = || self.answers.asked.iter().enumerate().filter(|(_, asked)| asked.pending());
+        let needs = pending().filter_map(|(_, asked)| asked.source.as_ref()).flat_map(|source| source.needs.clone());
+        for index in self.answers.closure_of(needs) {
+            let surrogate = &self.answers.surrogates[index];
+            lines.push(Owner::Definition(index), &surrogate.definition);
+            if !self.without_impls.contains(&index) {
+                lines.push(Owner::Impls(index), &surrogate.impls);
+            }
+        }
+        for (index, asked) in pending() {
+            if let Some(source) = &asked.source {
+                let alias = format!("#[{}(debug)] pub type __X{index} = {};", self.attribute, source.text);
+                lines.push(Owner::Alias(index), &alias);
+            }
+        }
+        lines
+    }
+
+    /// Takes in what rustc said; false when nothing changed.
+    fn hear(&mut self, lines: &Lines<Owner>, said: &[Said]) -> Result<bool> {
+        let mut refusals: BTreeMap<Owner, Vec<&Said>> = BTreeMap::new();
+        let mut progress = false;
+        for said in said {
+            if said.message.contains("attributes starting with `rustc` are reserved") {
+                return Ok(self.other_attribute());
+            }
+            let Some(owner) = said.line.and_then(|line| lines.owner(line)) else { continue };
+            if let (Owner::Alias(index), Some(layout)) = (owner, printed_layout(&said.message)) {
+                let read = read::layout(layout).map_err(|unknown| {
+                    let file = format!("the layout of {}", self.answers.asked[index].text);
+                    Failure::text(&file, unknown.line, &unknown.message)
+                })?;
+                self.answers.asked[index].outcome = Ok(read);
+                progress = true;
+                continue;
+            }
+            match said.code.as_deref() {
+                Some("E0603") => self.mark_unusable(owner),
+                Some("E0658") => self.answers.features.extend(features(said)),
+                _ => refusals.entry(owner).or_default().push(said),
+            }
+        }
+        for (owner, said) in refusals {
+            self.mark_unusable(owner);
+            let reason = said.first().map(|said| reason(said)).unwrap_or_default();
+            progress |= match owner {
+                Owner::Alias(index) if self.answers.asked[index].pending() => {
+                    self.answers.asked[index].outcome = Err(reason);
+                    true
+                }
+                Owner::Alias(_) => false,
+                Owner::Impls(index) => self.without_impls.insert(index),
+                Owner::Definition(index) => self.refused.insert(index, reason).is_none(),
+            };
+        }
+        Ok(progress)
+    }
+
+    fn mark_unusable(&mut self, owner: Owner) {
+        match owner {
+            Owner::Alias(index) => self.answers.asked[index].unusable = true,
+            Owner::Definition(index) | Owner::Impls(index) => {
+                self.answers.unusable.insert(index);
+            }
+        }
+    }
+
+    /// The attribute changed its name between releases; nightlies around the change have either.
+    fn other_attribute(&mut self) -> bool {
+        let other = if self.attribute == "rustc_layout" { "rustc_dump_layout" } else { "rustc_layout" };
+        std::mem::replace(&mut self.attribute, other) != other
+    }
+
+    /// Fails what is left with what rustc said in general.
+    fn give_up(&mut self, said: &[Said]) {
+        let first = said.iter().find(|said| !matches!(said.code.as_deref(), Some("E0603" | "E0658")));
+        let reason = first.map_or_else(|| "rustc printed no layout for it".to_owned(), reason);
+        for asked in self.answers.asked.iter_mut().filter(|asked| asked.pending()) {
+            asked.outcome = Err(reason.clone());
+        }
+    }
+}
+
+/// `Layout {..}` out of `layout_of(T) = Layout {..}`.
+fn printed_layout(message: &str) -> Option<&str> {
+    let rest = message.strip_prefix("layout_of(")?;
+    let at = rest.find(") = Layout {\n")?;
+    Some(&rest[at + ") = ".len()..])
+}
+
+/// Names of features that rustc's help asks for.
+fn features(said: &Said) -> impl Iterator<Item = String> + '_ {
+    said.notes.iter().filter_map(|note| {
+        let (_, rest) = note.split_once("#![feature(")?;
+        rest.split_once(")]").map(|(name, _)| name.to_owned())
+    })
+}
+
+fn reason(said: &Said) -> String {
+    match &said.code {
+        Some(code) => format!("{code}: {}", said.message),
+        None => said.message.clone(),
+    }
+}
