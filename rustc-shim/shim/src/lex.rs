@@ -142,22 +142,20 @@ impl<'a> Cursor<'a> {
             match b {
                 b'(' => stack.push(b')'),
                 b'[' => stack.push(b']'),
-                b'<' if self.at("<impl at ") => {
-                    self.pos = self.located_end(b'>').unwrap_or(self.pos + 1);
-                    if stack.is_empty() {
-                        return Ok(());
+                b'<' | b'{' => {
+                    let close = if b == b'<' { b'>' } else { b'}' };
+                    let located = self.at("<impl at ") || self.at("{closure@") || self.at("{coroutine");
+                    match if located { self.located_end(close) } else { None } {
+                        Some(end) => {
+                            self.pos = end;
+                            if stack.is_empty() {
+                                return Ok(());
+                            }
+                            continue;
+                        }
+                        None => stack.push(close),
                     }
-                    continue;
                 }
-                b'{' if self.at("{closure@") || self.at("{coroutine@") => {
-                    self.pos = self.located_end(b'}').unwrap_or(self.pos + 1);
-                    if stack.is_empty() {
-                        return Ok(());
-                    }
-                    continue;
-                }
-                b'{' => stack.push(b'}'),
-                b'<' => stack.push(b'>'),
                 b'>' if self.pos > start && bytes[self.pos - 1] == b'-' => {}
                 b')' | b']' | b'}' | b'>' => {
                     if stack.pop() != Some(b) {

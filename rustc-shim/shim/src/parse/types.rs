@@ -1,0 +1,529 @@
+//! Types as `-Zverbose-internals` prints them.
+
+use super::reader::Reader;
+use crate::lex::{is_ident_byte, Res};
+use crate::wire::{ClosureKind, FnSig, GenericArg, Ty, TyId};
+
+/// How many ` {path}` groups the right edge of a type may take.  `fn() -> fn() {f}` is a function item that returns a
+/// pointer, not a pointer to a function that returns an item: groups belong to the outermost signature first.
+const ANY: u32 = u32::MAX;
+
+/// Kinds of casts without arguments; those with are `PointerCoercion(..)`.
+pub const CAST_KINDS: &[&str] = &[
+    "PointerExposeProvenance",
+    "PointerWithExposedProvenance",
+    "IntToInt",
+    "FloatToInt",
+    "FloatToFloat",
+    "IntToFloat",
+    "PtrToPtr",
+    "FnPtrToPtr",
+    "Transmute",
+    "Subtype",
+];
+
+struct TypePath {
+    /// End of the path without its last generic arguments.
+    end: usize,
+    args: Vec<GenericArg>,
+    /// `<T as Trait>::Name`, an alias that rustc left alone.
+    projection: bool,
+}
+
+impl<'a> Reader<'a, '_> {
+    pub fn ty(&mut self) -> Res<TyId> {
+        self.ty_edge(ANY)
+    }
+
+    fn ty_edge(&mut self, groups: u32) -> Res<TyId> {
+        self.nested(|r| r.ty_inner(groups))
+    }
+
+    fn ty_inner(&mut self, groups: u32) -> Res<TyId> {
+        let start = self.pos;
+        match self.peek() {
+            Some(b'&') => {
+                self.pos += 1;
+                if self.at_region() {
+                    self.region()?;
+                    self.expect(" ", "a reference type")?;
+                }
+                let mutable = self.eat("mut ");
+                let pointee = self.ty_edge(groups)?;
+                Ok(self.intern_from(start, |text| Ty::Ref { text, mutable, pointee }))
+            }
+            Some(b'*') => {
+                let mutable = self.eat("*mut ");
+                if !mutable {
+                    self.expect("*const ", "a pointer type")?;
+                }
+                let pointee = self.ty_edge(groups)?;
+                Ok(self.intern_from(start, |text| Ty::Ptr { text, mutable, pointee }))
+            }
+            Some(b'!') => {
+                self.pos += 1;
+                Ok(self.intern_from(start, |text| Ty::Never { text }))
+            }
+            Some(b'(') => self.tuple_dyn_or_pattern(start),
+            Some(b'[') => {
+                self.pos += 1;
+                let elem = self.ty()?;
+                if self.eat("; ") {
+                    let len = self.const_arg(b']')?;
+                    let len = usize_value(len);
+                    self.expect("]", "an array type")?;
+                    Ok(self.intern_from(start, |text| Ty::Array { text, elem, len }))
+                } else {
+                    self.expect("]", "a slice type")?;
+                    Ok(self.intern_from(start, |text| Ty::Slice { text, elem }))
+                }
+            }
+            Some(b'{') => self.braced_type(start),
+            Some(b'.') if self.at("...") => self.fail("type cut short by rustc's type length limit"),
+            Some(_) if self.at_fn_type() => self.fn_type(groups),
+            Some(b'u') if self.at("unsafe<") => {
+                self.pos += "unsafe".len();
+                self.skip_group()?;
+                self.expect(" ", "an unsafe binder")?;
+                self.ty_edge(groups)?;
+                Ok(self.intern_from(start, |text| Ty::UnsafeBinder { text }))
+            }
+            Some(b'O') if self.at("Opaque(") => {
+                self.pos += "Opaque".len();
+                self.skip_group()?;
+                Ok(self.intern_from(start, |text| Ty::Alias { text }))
+            }
+            Some(b'f') if self.at("field_of!(") => {
+                self.pos += "field_of!".len();
+                self.skip_group()?;
+                Ok(self.intern_from(start, |text| Ty::Alias { text }))
+            }
+            Some(b'i') if self.at("impl ") => self.impl_param(start),
+            Some(b) if is_ident_byte(b) || b == b'<' => self.path_type(start),
+            _ => self.fail("expected a type"),
+        }
+    }
+
+    fn intern_from(&mut self, start: usize, make: impl FnOnce(String) -> Ty) -> TyId {
+        let text = self.cur.slice(start, self.cur.pos);
+        self.tables.intern(text, make)
+    }
+
+    fn tuple_dyn_or_pattern(&mut self, start: usize) -> Res<TyId> {
+        if self.at("(dyn ") {
+            self.skip_group()?;
+            return Ok(self.intern_from(start, |text| Ty::Dynamic { text }));
+        }
+        self.pos += 1;
+        let mut elems = Vec::new();
+        if !self.eat(")") {
+            loop {
+                elems.push(self.ty()?);
+                if elems.len() == 1 && self.eat(") is ") {
+                    self.pattern()?;
+                    return Ok(self.intern_from(start, |text| Ty::Pattern { text }));
+                }
+                if self.eat(",)") {
+                    break;
+                }
+                if self.eat(", ") {
+                    continue;
+                }
+                if elems.len() == 1 {
+                    return self.fail("expected `,` in a tuple type");
+                }
+                self.expect(")", "a tuple type")?;
+                break;
+            }
+        }
+        Ok(self.intern_from(start, |text| Ty::Tuple { text, elems }))
+    }
+
+    /// `!null`, `A..`, `A..=B` or `(P | P)`.
+    fn pattern(&mut self) -> Res<()> {
+        self.nested(|r| {
+            if r.eat("!null") {
+                return Ok(());
+            }
+            if r.eat("(") {
+                loop {
+                    r.pattern()?;
+                    if !r.eat(" | ") {
+                        return r.expect(")", "a pattern type");
+                    }
+                }
+            }
+            if !r.at_const_arg() {
+                return r.fail("expected a pattern type's bound");
+            }
+            r.const_arg(b'.')?;
+            r.expect("..", "a pattern type")?;
+            if r.eat("=") {
+                r.const_arg(b')')?;
+            }
+            Ok(())
+        })
+    }
+
+    // ---- functions ----------------------------------------------------------------------------------------------
+
+    fn at_fn_type(&self) -> bool {
+        match self.peek() {
+            Some(b'f') => self.at("fn(") || self.at("for<"),
+            Some(b'u') => self.at("unsafe fn(") || self.at("unsafe extern \""),
+            Some(b'e') => self.at("extern \""),
+            Some(b'#') => self.at("#[target_features] "),
+            _ => false,
+        }
+    }
+
+    /// A function pointer or, with ` {path}` after the signature, a function item.
+    fn fn_type(&mut self, groups: u32) -> Res<TyId> {
+        let start = self.pos;
+        match self.fn_sig(groups, false)? {
+            (sig, None) => Ok(self.intern_from(start, |text| Ty::FnPtr { text, sig })),
+            (sig, Some(path)) => Ok(self.intern_from(start, |text| Ty::FnDef { text, path: path.to_owned(), sig })),
+        }
+    }
+
+    /// A signature and, unless it is known to be a pointer's, the path of the item in the group that follows.
+    fn fn_sig(&mut self, groups: u32, pointer_only: bool) -> Res<(FnSig, Option<&'a str>)> {
+        self.eat("#[target_features] ");
+        if self.at("for<") {
+            self.pos += "for".len();
+            self.skip_group()?;
+            self.expect(" ", "a binder")?;
+        }
+        let is_unsafe = self.eat("unsafe ");
+        let abi = if self.eat("extern ") { self.quoted("an ABI")?.to_owned() } else { "Rust".to_owned() };
+        if abi != "Rust" {
+            self.expect(" ", "a signature")?;
+        }
+        self.expect("fn(", "a signature")?;
+        let mut inputs = Vec::new();
+        let mut variadic = false;
+        if !self.eat(")") {
+            loop {
+                if self.eat("...") {
+                    variadic = true;
+                } else {
+                    inputs.push(self.ty()?);
+                }
+                if self.eat(")") {
+                    break;
+                }
+                if variadic {
+                    return self.fail("expected `)` after `...`");
+                }
+                self.expect(", ", "a signature")?;
+            }
+        }
+        let output_at = if self.eat(" -> ") { Some(self.pos) } else { None };
+        let mut output = match output_at {
+            Some(_) => self.ty_edge(0)?,
+            None => self.tables.intern("()", |text| Ty::Tuple { text, elems: Vec::new() }),
+        };
+        let after = self.pos;
+        let mut found = 0;
+        while found < groups && self.at(" {") && !self.at(" {\n") {
+            self.pos += 1;
+            self.skip_group()?;
+            found += 1;
+        }
+        let inner = if pointer_only { found } else { found.saturating_sub(1) };
+        self.pos = after;
+        if inner > 0 {
+            let Some(at) = output_at else {
+                return self.fail("unexpected group after a function type");
+            };
+            self.pos = at;
+            output = self.ty_edge(inner)?;
+        }
+        let sig = FnSig { inputs, output, abi, is_unsafe, variadic };
+        if pointer_only || found == 0 {
+            return Ok((sig, None));
+        }
+        self.expect(" {", "a function item")?;
+        let path_at = self.pos;
+        self.pos -= 1;
+        self.skip_group()?;
+        Ok((sig, Some(self.slice(path_at, self.pos - 1))))
+    }
+
+    pub fn quoted(&mut self, what: &str) -> Res<&'a str> {
+        self.expect("\"", what)?;
+        let start = self.pos;
+        while self.peek().is_some_and(|b| b != b'"' && b != b'\n') {
+            self.pos += 1;
+        }
+        let text = self.slice(start, self.pos);
+        self.expect("\"", what)?;
+        Ok(text)
+    }
+
+    // ---- closures and their kin ---------------------------------------------------------------------------------
+
+    fn braced_type(&mut self, start: usize) -> Res<TyId> {
+        if self.eat("{type error}") {
+            return Ok(self.intern_from(start, |text| Ty::Error { text }));
+        }
+        self.pos += 1;
+        self.eat("static ");
+        let path_at = self.pos;
+        self.type_path()?;
+        let path = self.slice(path_at, self.pos);
+        if self.eat(" closure_kind_ty=") {
+            let kind = self.ty()?;
+            if self.at(" signature_parts_ty=") {
+                return self.opaque_rest(start);
+            }
+            self.expect(" closure_sig_as_fn_ptr_ty=", "a closure type")?;
+            let sig = if self.at_fn_type() {
+                Some(self.nested(|r| r.fn_sig(ANY, true))?.0)
+            } else {
+                self.ty()?;
+                None
+            };
+            self.expect(" upvar_tys=", "a closure type")?;
+            let upvars = self.ty()?;
+            let Some(Ty::Tuple { elems, .. }) = self.tables.ty(upvars) else {
+                return self.fail("closure's upvars are not a tuple");
+            };
+            let upvars = elems.clone();
+            self.expect("}", "a closure type")?;
+            let closure_kind = match self.tables.ty(kind).map(Ty::text) {
+                Some("i8") => Some(ClosureKind::Fn),
+                Some("i16") => Some(ClosureKind::FnMut),
+                Some("i32") => Some(ClosureKind::FnOnce),
+                _ => None,
+            };
+            return Ok(self.intern_from(start, |text| Ty::Closure {
+                text,
+                path: path.to_owned(),
+                closure_kind,
+                sig,
+                upvars,
+            }));
+        }
+        if self.at("}") || self.at(" upvar_tys=") {
+            return self.opaque_rest(start);
+        }
+        self.fail("unknown type in braces")
+    }
+
+    /// Skips to the end of the braces that opened at `start`: coroutines, coroutine closures, witnesses.
+    fn opaque_rest(&mut self, start: usize) -> Res<TyId> {
+        self.pos = start;
+        self.skip_group()?;
+        Ok(self.intern_from(start, |text| Ty::Coroutine { text }))
+    }
+
+    /// `impl Trait` in argument position: the parameter's name is the source text of the bounds.
+    fn impl_param(&mut self, start: usize) -> Res<TyId> {
+        while let Some(b) = self.peek() {
+            match b {
+                b'(' | b'[' | b'<' | b'{' => {
+                    if b == b'(' && self.at_cast_kind() {
+                        break;
+                    }
+                    self.skip_group()?;
+                    continue;
+                }
+                b'>' if self.bytes()[self.pos - 1] == b'-' => {}
+                b')' | b']' | b'}' | b'>' | b',' | b';' | b'\n' | b'=' => break,
+                b' ' if self.at(" {") => break,
+                _ => {}
+            }
+            self.pos += 1;
+        }
+        if self.bytes()[self.pos - 1] == b' ' {
+            self.pos -= 1;
+        }
+        Ok(self.intern_from(start, |text| Ty::Param { text }))
+    }
+
+    /// At `(Kind)` of a cast.
+    fn at_cast_kind(&self) -> bool {
+        let rest = &self.rest()[1..];
+        rest.starts_with("PointerCoercion(")
+            || CAST_KINDS.iter().any(|kind| rest.strip_prefix(kind).is_some_and(|after| after.starts_with(')')))
+    }
+
+    // ---- paths --------------------------------------------------------------------------------------------------
+
+    fn path_type(&mut self, start: usize) -> Res<TyId> {
+        let found = self.type_path()?;
+        let text = self.slice(start, self.pos);
+        if let Some(make) = primitive(text) {
+            return Ok(self.intern_from(start, make));
+        }
+        if found.projection {
+            return Ok(self.intern_from(start, |text| Ty::Alias { text }));
+        }
+        if text == "Self" {
+            return Ok(self.intern_from(start, |text| Ty::Param { text }));
+        }
+        let path = self.slice(start, found.end);
+        let args = found.args;
+        Ok(self.intern_from(start, |text| Ty::Adt { text, path: path.to_owned(), args }))
+    }
+
+    fn type_path(&mut self) -> Res<TypePath> {
+        let qualified = self.at("<") && !self.at("<impl ");
+        let mut args = Vec::new();
+        let mut segments = 0;
+        let mut opaque = false;
+        loop {
+            let segment_at = self.pos;
+            match self.peek() {
+                Some(b'<') => {
+                    self.skip_group()?;
+                    if !self.at("::") {
+                        return self.fail("expected `::` after `<..>` in a path");
+                    }
+                }
+                Some(b'{') => {
+                    self.skip_group()?;
+                    let segment = self.slice(segment_at, self.pos);
+                    opaque = segment.starts_with("{opaque#") || segment.starts_with("{anon_assoc#");
+                    segments += 1;
+                }
+                _ => {
+                    self.path_name()?;
+                    opaque = false;
+                    segments += 1;
+                }
+            }
+            let end = self.pos;
+            args.clear();
+            if self.at("<") {
+                args = self.generic_args()?;
+            }
+            if !self.eat("::") {
+                return Ok(TypePath { end, args, projection: opaque || (qualified && segments == 1) });
+            }
+        }
+    }
+
+    /// `name`, `r#name`, `name#1`.
+    fn path_name(&mut self) -> Res<()> {
+        let start = self.pos;
+        if self.at("r#") {
+            self.pos += 2;
+        }
+        if self.ident().is_empty() {
+            self.pos = start;
+            return self.fail("expected a name in a path");
+        }
+        if self.peek() == Some(b'#') && self.peek_at(1).is_some_and(|b| b.is_ascii_digit()) {
+            self.pos += 1;
+            self.ident();
+        }
+        Ok(())
+    }
+
+    fn generic_args(&mut self) -> Res<Vec<GenericArg>> {
+        self.expect("<", "generic arguments")?;
+        let mut args = Vec::new();
+        loop {
+            let start = self.pos;
+            if self.at_region() {
+                self.region()?;
+                args.push(GenericArg::Region { text: self.slice(start, self.pos).to_owned() });
+            } else if self.at_const_arg() {
+                let text = self.const_arg(b'>')?.to_owned();
+                args.push(GenericArg::Const { text });
+            } else {
+                args.push(GenericArg::Type { ty: self.ty()? });
+            }
+            if self.eat(">") {
+                return Ok(args);
+            }
+            self.expect(", ", "generic arguments")?;
+        }
+    }
+
+    pub fn at_region(&self) -> bool {
+        self.peek() == Some(b'\'') || self.at("ReLateParam(")
+    }
+
+    pub fn region(&mut self) -> Res<()> {
+        let start = self.pos;
+        if self.eat("'") {
+            if self.at("{") {
+                return self.skip_group();
+            }
+        } else {
+            self.expect("ReLateParam", "a region")?;
+            return self.skip_group();
+        }
+        while let Some(b) = self.peek() {
+            match b {
+                b'(' => self.skip_group()?,
+                b'.' | b'^' | b'#' | b'/' | b'?' => self.pos += 1,
+                b if is_ident_byte(b) => self.pos += 1,
+                _ => break,
+            }
+        }
+        if self.pos == start + 1 {
+            return self.fail("expected a region");
+        }
+        Ok(())
+    }
+
+    /// At a `ty::Const`: `ValTree(..)`, `N/#1`, `UnevaluatedConst {..}`, `{const error}`.
+    pub fn at_const_arg(&self) -> bool {
+        if self.at("ValTree(") || self.at("UnevaluatedConst {") || self.at("{const error}") {
+            return true;
+        }
+        let mut ahead = self.cur.clone();
+        !ahead.ident().is_empty() && ahead.at("/#")
+    }
+
+    /// Text of a `ty::Const`, which ends before `close` or a comma.
+    pub fn const_arg(&mut self, close: u8) -> Res<&'a str> {
+        let start = self.pos;
+        if self.at("ValTree(") {
+            self.pos += "ValTree".len();
+            self.skip_group()?;
+        } else if self.at("UnevaluatedConst {") {
+            self.pos += "UnevaluatedConst ".len();
+            self.skip_group()?;
+        } else if self.at("{const error}") || self.at("(") {
+            // `(Add: (N/#0: usize), ..)`: an expression of generic_const_exprs.
+            self.skip_group()?;
+        } else {
+            let name = self.ident().to_owned();
+            self.expect("/#", "a constant argument")?;
+            self.number("a constant parameter")?;
+            if name.is_empty() {
+                return self.fail("expected a constant argument");
+            }
+        }
+        let text = self.slice(start, self.pos);
+        if self.peek() == Some(close) || self.peek() == Some(b',') || close == b')' {
+            Ok(text)
+        } else {
+            self.fail("unexpected text after a constant argument")
+        }
+    }
+}
+
+fn primitive(text: &str) -> Option<fn(String) -> Ty> {
+    Some(match text {
+        "bool" => |text| Ty::Bool { text },
+        "char" => |text| Ty::Char { text },
+        "str" => |text| Ty::Str { text },
+        "i8" | "i16" | "i32" | "i64" | "i128" | "isize" | "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => {
+            |text| Ty::Int { name: text.clone(), text }
+        }
+        "f16" | "f32" | "f64" | "f128" => |text| Ty::Float { name: text.clone(), text },
+        _ => return None,
+    })
+}
+
+/// Decimal value of `ValTree(Leaf(0x0000000000000003): usize)`; `None` for constants that rustc has not evaluated.
+pub fn usize_value(text: &str) -> Option<String> {
+    let hex = text.strip_prefix("ValTree(Leaf(0x")?.strip_suffix("): usize)")?;
+    Some(u64::from_str_radix(hex, 16).ok()?.to_string())
+}
