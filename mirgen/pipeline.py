@@ -6,6 +6,7 @@ Each stage is timed; :func:`build` stops at the first that fails and leaves earl
 
 from __future__ import annotations
 
+import hashlib
 import resource
 import sys
 import time
@@ -16,9 +17,22 @@ from pathlib import Path
 from typing import Literal
 
 from mirgen import __version__
+from mirgen.analysis.facts import launch_facts
 from mirgen.cargo.build import CargoBuild, cargo_build
 from mirgen.cargo.options import CargoOptions
 from mirgen.cargo.program import ClosedProgram, close_program
+from mirgen.diagnostics import status_line
+from mirgen.errors import InvalidInputError
+from mirgen.link import Worker, assemble, check_params, compile_ptx, find_arch, find_tool
+from mirgen.link.files import ArtifactFolder
+from mirgen.link.manifest import MANIFEST_NAME, Artifact, Manifest, Panic, Param, Resources, load_manifest, write_manifest
+from mirgen.link.manifest import Kernel as ManifestKernel
+from mirgen.link.manifest import Span as ManifestSpan
+from mirgen.lower import Lowered, lower_program
+from mirgen.mir.statement import Span
+from mirgen.targets.base import Target
+from mirgen.targets.host import HostTarget
+from mirgen.targets.nvptx import NvptxTarget
 
 Codegen = Literal["llvm", "nvvm"]
 Assembler = Literal["auto", "ptxas", "nvjitlink", "none"]
@@ -42,8 +56,6 @@ class Progress:
 
     def status(self, verb: str, rest: str) -> None:
         if not self.quiet:
-            from mirgen.diagnostics import status_line
-
             print(status_line(verb, rest), file=sys.stderr, flush=True)
 
     @contextmanager
@@ -52,6 +64,16 @@ class Progress:
         yield
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         self.times.append(StageTime(name, time.perf_counter() - start, peak))
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """What :func:`build` made; ``times`` are empty stages' where the build was fresh."""
+
+    manifest_path: Path
+    manifest: Manifest
+    cargo: CargoBuild
+    times: list[StageTime]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,4 +109,182 @@ def is_intrinsic() -> Callable[[str], bool]:
     return lambda path: lookup(path) is not None
 
 
-VERSION = __version__
+def lower(closed: ClosedProgram, target: Target, progress: Progress, *, annotate: bool = False) -> Lowered:
+    """Stage ``lower``: LLVM IR text for one target.
+
+    Raises:
+        UnsupportedError: with every function's diagnostics.
+    """
+    with progress.stage(f"lower {target.name}"):
+        return lower_program(closed.program, closed.layouts, target, annotate=annotate)
+
+
+def check(options: BuildOptions, progress: Progress) -> None:
+    """Everything up to LLVM IR for both targets; no artefacts."""
+    start = time.perf_counter()
+    build_, closed = read_program(options.cargo, options.kernels, progress)
+    lower(closed, NvptxTarget(), progress)
+    if options.simulator:
+        lower(closed, HostTarget(), progress)
+    kernels = len(closed.program.kernels)
+    progress.status("Finished", f"{kernels} kernel(s) of {build_.root.crate_name} in {time.perf_counter() - start:.2f} s")
+
+
+def build(options: BuildOptions, progress: Progress | None = None) -> BuildResult:
+    """All stages; artefacts and manifest go to ``<target>/mirgen/<profile>/<crate>``.
+
+    A build whose inputs and options are those of the manifest that lies there does nothing.
+
+    Raises:
+        ToolError, UnsupportedError, InvalidInputError, InternalError: from the stage that failed.
+    """
+    progress = progress or Progress(quiet=options.cargo.quiet)
+    start = time.perf_counter()
+    with progress.stage("cargo"):
+        made = cargo_build(options.cargo)
+    folder = ArtifactFolder.of(made.output_dir.parent, _profile_folder(options.cargo.profile), made.root.crate_name)
+    fingerprint = _fingerprint(made, options)
+    fresh = _fresh(folder, fingerprint)
+    if fresh is not None:
+        progress.status("Fresh", f"{len(fresh.kernels)} kernel(s) of {made.root.crate_name}")
+        return BuildResult(folder.root / MANIFEST_NAME, fresh, made, progress.times)
+    progress.status("Reading", f"kernels of {made.root.crate_name} ({made.target})")
+    with progress.stage("close"):
+        closed = close_program(made, is_intrinsic(), options.kernels)
+    manifest = _emit(options, made, closed, folder, fingerprint, progress)
+    seconds = time.perf_counter() - start
+    progress.status("Finished", f"{len(manifest.kernels)} kernel(s) for {', '.join(options.archs)} in {seconds:.2f} s")
+    return BuildResult(folder.root / MANIFEST_NAME, manifest, made, progress.times)
+
+
+def _emit(
+    options: BuildOptions, made: CargoBuild, closed: ClosedProgram, folder: ArtifactFolder, fingerprint: str,
+    progress: Progress,
+) -> Manifest:  # fmt: skip
+    crate = made.root.crate_name
+    device = lower(closed, NvptxTarget(), progress)
+    files: dict[str, str] = {}
+    if options.simulator:
+        host = lower(closed, HostTarget(), progress)
+        files["host.ll"] = folder.write("host.ll", crate, host.text.encode())
+    names = [kernel.name for kernel in device.kernels]
+    artifacts: list[Artifact] = []
+    tools: dict[str, str] = {}
+    assembler = _assembler(options.assembler)
+    with Worker() as worker:
+        for name in options.archs:
+            arch = find_arch(name)
+            progress.status("Compiling", f"{crate} for {arch.name} ({options.codegen})")
+            with progress.stage(f"ptx {arch.name}"):
+                ptx = compile_ptx(device.text, arch, codegen=options.codegen, kernels=names, worker=worker)
+            tools |= ptx.tools
+            made_files = {
+                "ll": folder.write("ll", crate, device.text.encode(), arch),
+                "ptx": folder.write("ptx", crate, ptx.ptx.encode(), arch),
+            }
+            resources: dict[str, Resources] = {}
+            if assembler is not None:
+                with progress.stage(f"cubin {arch.name}"):
+                    cubin = assemble(ptx.ptx, arch, assembler, kernels=names, worker=worker)
+                for kernel in device.kernels:
+                    check_params(kernel.name, kernel.params, cubin.kernels[kernel.name].params)
+                tools |= cubin.tools
+                made_files["cubin"] = folder.write("cubin", crate, cubin.data, arch)
+                resources = Artifact.resources_of(cubin)
+                _warn_of_spills(resources, arch.name, progress)
+            artifacts.append(
+                Artifact(arch=arch.name, codegen=options.codegen, assembler=assembler, files=made_files, resources=resources)
+            )
+    manifest = Manifest(
+        mirgen=__version__,
+        crate_name=crate,
+        crate_version=made.package_version,
+        profile=options.cargo.profile,
+        target=made.target,
+        rustc=made.toolchain.release,
+        tools={**tools, "fingerprint": fingerprint},
+        kernels=_kernels(closed, device),
+        panics=tuple(
+            Panic(index=site.index, message=site.message, span=_span(site.span)) for site in device.panics
+        ),
+        files=files,
+        artifacts=tuple(artifacts),
+    )
+    write_manifest(manifest, folder.root)
+    return manifest
+
+
+def _kernels(closed: ClosedProgram, lowered: Lowered) -> tuple[ManifestKernel, ...]:
+    by_name = {kernel.name: kernel for kernel in closed.program.kernels}
+    kernels: list[ManifestKernel] = []
+    for abi in lowered.kernels:
+        facts = launch_facts(closed.reached_bodies(abi.name))
+        table = {"dimensions": facts.dimensions}
+        if facts.block is not None:
+            table |= dict(zip(("block_x", "block_y", "block_z"), facts.block, strict=True))
+        kernels.append(
+            ManifestKernel(
+                name=abi.name,
+                symbol=abi.name,
+                path=closed.paths[abi.name],
+                params=tuple(Param.of(param) for param in abi.params),
+                static_shared=abi.static_shared,
+                facts=table,
+                span=_span(by_name[abi.name].span),
+            )
+        )
+    return tuple(kernels)
+
+
+def _span(span: Span | None) -> ManifestSpan | None:
+    return None if span is None else ManifestSpan(file=span.file, line=span.line, col=span.col)
+
+
+def _assembler(choice: Assembler) -> Literal["ptxas", "nvjitlink"] | None:
+    """``auto``: ptxas, else nvJitLink, else none (PTX is then the last artefact)."""
+    if choice == "none":
+        return None
+    if choice != "auto":
+        return choice
+    for name in ("ptxas", "nvjitlink"):
+        if find_tool(name) is not None:
+            return name
+    return None
+
+
+def _warn_of_spills(resources: dict[str, Resources], arch: str, progress: Progress) -> None:
+    for name, used in resources.items():
+        if used.spill_stores or used.spill_loads:
+            progress.status(
+                "Warning", f"kernel `{name}` spills on {arch}: {used.spill_stores} bytes stored, {used.spill_loads} loaded "
+                "per thread"
+            )  # fmt: skip
+
+
+def _profile_folder(profile: str) -> str:
+    """cargo's folder for a profile."""
+    return "debug" if profile in ("dev", "test") else "release" if profile in ("release", "bench") else profile
+
+
+def _fingerprint(made: CargoBuild, options: BuildOptions) -> str:
+    """Everything that the artefacts depend on: units as compiled, options, and mirgen's own code."""
+    state = hashlib.sha256()
+    for unit in made.units:
+        stat = unit.metadata.stat() if unit.metadata.is_file() else None
+        state.update(f"{unit.record}:{stat and (stat.st_mtime_ns, stat.st_size)}\n".encode())
+    state.update(repr((options.archs, options.codegen, options.assembler, options.kernels, options.simulator)).encode())
+    state.update(repr((made.toolchain.identity, made.target, __version__, _own_code())).encode())
+    return state.hexdigest()
+
+
+def _own_code() -> int:
+    """Newest change of mirgen's own sources: a developer's edit makes every build stale."""
+    return max(path.stat().st_mtime_ns for path in Path(__file__).parent.rglob("*.py"))
+
+
+def _fresh(folder: ArtifactFolder, fingerprint: str) -> Manifest | None:
+    try:
+        manifest = load_manifest(folder.root)
+    except InvalidInputError:
+        return None
+    return manifest if manifest.tools.get("fingerprint") == fingerprint else None

@@ -28,6 +28,7 @@ class Unit:
 
     crate_name: str
     record: Path
+    metadata: Path
     primary: bool
 
 
@@ -42,6 +43,7 @@ class CargoBuild:
     root: Unit
     units: tuple[Unit, ...]
     package_name: str
+    package_version: str
     package_dir: Path
     output_dir: Path
     work_dir: Path
@@ -89,7 +91,7 @@ def cargo_build(options: CargoOptions) -> CargoBuild:
     every = [unit for unit, _ in units]
     if sysroot is not None:
         every += [
-            Unit(name, sysroot / "units" / f"{name}.json", False) for name in ("core", "alloc")
+            Unit(name, sysroot / "units" / f"{name}.json", sysroot / "complete", False) for name in ("core", "alloc")
         ]  # fmt: skip
     return CargoBuild(
         toolchain=toolchain,
@@ -98,6 +100,7 @@ def cargo_build(options: CargoOptions) -> CargoBuild:
         root=roots[0],
         units=tuple(every),
         package_name=package["name"],
+        package_version=package["version"],
         package_dir=Path(package["manifest_path"]).parent,
         output_dir=base / "mirgen",
         work_dir=work,
@@ -201,6 +204,6 @@ def _units(artifacts: list[dict[str, Any]], units_dir: Path, root_package: str) 
             record = units_dir / (path.stem.removeprefix("lib") + ".json")
             if record.is_file():
                 is_root = artifact["package_id"] == root_package
-                unit = Unit(artifact["target"]["name"].replace("-", "_"), record, is_root)
+                unit = Unit(artifact["target"]["name"].replace("-", "_"), record, path, is_root)
                 units.append((unit, is_root))
     return units

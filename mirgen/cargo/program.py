@@ -14,7 +14,7 @@ from mirgen.cargo.layouts import ask_layouts
 from mirgen.cargo.unresolved import unresolved_diagnostic
 from mirgen.errors import Diagnostic, UnsupportedError
 from mirgen.layout.data import Layout
-from mirgen.mir.body import Kernel, Param, Program
+from mirgen.mir.body import Body, Kernel, Param, Program
 from mirgen.mir.place import Operand
 
 #: The tower's second half and larger budgets for rustc's inliner: tried where the first half leaves calls.
@@ -23,11 +23,18 @@ _DEEP_FLAGS = ("--cfg", "mirgen_deep", "--thresholds", "deep")
 
 @dataclass(frozen=True, slots=True)
 class ClosedProgram:
-    """``layouts`` and ``no_layout`` (rustc's reasons) are keyed by ``Ty.key``."""
+    """``layouts`` and ``no_layout`` (rustc's reasons) are keyed by ``Ty.key``; ``paths`` and ``reached`` by kernel:
+    the kernel's Rust path and every body that it reaches."""
 
     program: Program
     layouts: dict[tuple[str, str], Layout]
     no_layout: dict[tuple[str, str], str]
+    paths: dict[str, str]
+    reached: dict[str, tuple[Body, ...]]
+
+    def reached_bodies(self, kernel: str) -> tuple[Body, ...]:
+        """The kernel's own body first."""
+        return self.reached[kernel]
 
 
 def close_program(
@@ -128,7 +135,13 @@ class _Closer:
             target=self._build.target,
             compiler=f"rustc {self._build.toolchain.release}",
         )
-        return ClosedProgram(program, layouts, failures)
+        return ClosedProgram(
+            program,
+            layouts,
+            failures,
+            {mark.name: mark.path for mark in marked},
+            {name: (first.body, *_bodies(closure)) for name, (first, closure) in chosen.items()},
+        )
 
     @staticmethod
     def _constants(chosen: dict[str, tuple[Reached, Closure]]) -> dict[tuple[str, str], Operand]:
@@ -139,6 +152,11 @@ class _Closer:
                 if trivial is not None:
                     constants[key] = trivial.value
         return constants
+
+
+def _bodies(closure: Closure) -> tuple[Body, ...]:
+    """Each body once: a body may be known under several names."""
+    return tuple({id(reached.body): reached.body for reached in closure.functions.values()}.values())
 
 
 def _select(marked: tuple[MarkedKernel, ...], wanted: Sequence[str], build: CargoBuild) -> tuple[MarkedKernel, ...]:

@@ -3,10 +3,12 @@ mirgen, 104 CUDA tool, 105 device, 110 output."""
 
 from __future__ import annotations
 
-import click
+import os
+import sys
 
-from mirgen.diagnostics import MessageFormat, render_error
-from mirgen.errors import InternalError, InvalidInputError, MirgenError, ToolError, UnsupportedError
+from mirgen.diagnostics import MessageFormat, Palette, Renderer, SourceMap, report, wants_colour
+from mirgen.errors import InvalidInputError, MirgenError, ToolError, UnsupportedError
+from mirgen.runtime.errors import DeviceError
 
 OK = 0
 INTERNAL = 1
@@ -34,13 +36,15 @@ def exit_code(error: MirgenError) -> int:
         if error.tool in _RUST_TOOLS:
             return RUSTC
         return DEVICE if error.tool.lower() in _DEVICE_TOOLS else CUDA_TOOL
-    if isinstance(error, InternalError):
-        return INTERNAL
+    if isinstance(error, DeviceError):
+        return DEVICE
     return INTERNAL
 
 
-def report(error: MirgenError, message_format: MessageFormat = "human") -> None:
-    """Show ``error`` on stderr.  What cargo has already said is not said again."""
+def show(error: MirgenError, form: MessageFormat = "human") -> None:
+    """Show ``error`` on stderr (stdout for ``json``).  What cargo has already said is not said again."""
     if isinstance(error, ToolError) and error.tool == "cargo" and not error.message:
         return
-    click.echo(render_error(error, message_format=message_format), err=True)
+    renderer = Renderer(SourceMap(), Palette(wants_colour(sys.stderr, os.environ)))
+    stream = sys.stdout if form == "json" else sys.stderr
+    stream.write(report(error, renderer, form))

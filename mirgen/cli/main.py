@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from mirgen import __version__
-from mirgen.cli.exit import exit_code, report
+from mirgen.cli.exit import exit_code, show
 from mirgen.diagnostics import MessageFormat
 from mirgen.errors import InternalError, MirgenError
 
@@ -89,14 +89,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except MirgenError as error:
-        report(error, _message_format(args))
+        show(error, _message_format(args))
         sys.exit(exit_code(error))
     except OSError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(110)
     except Exception as error:
         detail = "".join(traceback.format_exception(error))
-        report(InternalError(f"{type(error).__name__}: {error}", statement=detail))
+        show(InternalError(f"{type(error).__name__}: {error}", statement=detail))
         sys.exit(1)
     sys.exit(0)
 

@@ -6,6 +6,7 @@ from mirgen.diagnostics.origin import Frame, frames, is_users_own, short_file, t
 from mirgen.diagnostics.render import Renderer
 from mirgen.diagnostics.report import MessageFormat, report
 from mirgen.diagnostics.sources import SourceMap
+from mirgen.diagnostics.status import status_line
 
 __all__ = [
     "CODES",
@@ -22,6 +23,7 @@ __all__ = [
     "is_users_own",
     "report",
     "short_file",
+    "status_line",
     "to_location",
     "user_location",
     "wants_colour",
