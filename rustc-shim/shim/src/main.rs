@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use mirgen_rustc::cmd_parse;
 use mirgen_rustc::dump::{self, Request};
 use mirgen_rustc::fail::{Failure, Result, USAGE};
 use mirgen_rustc::invoke::{Rustc, Thresholds};
@@ -25,6 +26,8 @@ enum Command {
     Dump(Dump),
     /// Ask for the layouts of types printed while compiling a recorded unit.
     Layouts(Layouts),
+    /// Read dumps that are already there.
+    Parse(cmd_parse::ParseArgs),
 }
 
 #[derive(Args)]
@@ -149,6 +152,7 @@ fn main() -> ExitCode {
         match Cli::parse().command {
             Command::Dump(args) => dump(args).map(|()| 0),
             Command::Layouts(args) => layouts(args).map(|()| 0),
+            Command::Parse(args) => cmd_parse::run(&args).map(|()| 0),
         }
     };
     match done {
