@@ -1,0 +1,207 @@
+"""Constants as operands, and the allocations behind them as globals of the module."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from llvmlite import ir
+from llvmlite.ir.values import FormattedConstant
+
+from mirgen.errors import Diagnostic, InternalError, UnsupportedError
+from mirgen.layout.data import Layout, ReprScalar
+from mirgen.layout.data import Scalar as ScalarLayout
+from mirgen.lower import types
+from mirgen.lower.context import FunctionContext, ModuleContext
+from mirgen.lower.operand import dangling, load_value, lower_operand, offset_align, zst
+from mirgen.lower.ops.floats import constant_from_bits
+from mirgen.lower.value import Pair, Scalar, Value, is_zst
+from mirgen.mir.body import FnAlloc, MemoryAlloc, OtherAlloc
+from mirgen.mir.place import (
+    Const,
+    IndirectConst,
+    PointerConst,
+    ScalarConst,
+    SliceConst,
+    TyConst,
+    UnevaluatedConst,
+    ZstConst,
+)  # fmt: skip
+
+_LEAF: Final = re.compile(r"ValTree\(Leaf\(0x([0-9a-f]+)\)(?:: [a-z0-9]+)?\)")
+#: PTX and libNVVM keep module variables in the global address space.
+_GPU_GLOBAL: Final = 1
+
+
+def lower_const(fx: FunctionContext, const: Const) -> Value:
+    """The value of a constant.
+
+    Raises :class:`UnsupportedError` for constants that rustc left unevaluated and for allocations without meaning on
+    the device (vtables, thread-locals, extern statics).
+    """
+    match const:
+        case ZstConst(ty):
+            return zst(fx.layout(ty))
+        case ScalarConst(ty, bits, size):
+            return _scalar(fx, fx.layout(ty), bits, size)
+        case PointerConst(ty, alloc, offset):
+            return _pointer(fx, fx.layout(ty), _address(fx, alloc, offset))
+        case SliceConst(ty, alloc, meta):
+            return Pair(_address(fx, alloc, 0), types.usize(meta), fx.layout(ty))
+        case IndirectConst(ty, alloc, offset):
+            layout = fx.layout(ty)
+            if is_zst(layout):
+                return zst(layout)
+            return load_value(fx, _address(fx, alloc, offset), layout, _known_align(fx.cx, alloc, offset))
+        case UnevaluatedConst():
+            return _unevaluated(fx, const)
+        case TyConst(text, ty):
+            leaf = _LEAF.fullmatch(text)
+            if leaf is None or ty is None:
+                raise fx.unsupported("MG0362", f"the value of the constant `{text}` is not known")
+            return _scalar(fx, fx.layout(ty), int(leaf[1], 16), len(leaf[1]) // 2)
+
+
+def scalar_constant(scalar: ScalarLayout, bits: int) -> ir.Value:
+    """The immediate of ``scalar`` with exactly the pattern ``bits``."""
+    if scalar.primitive == "pointer":
+        return types.usize(bits).inttoptr(types.PTR)
+    ty = types.llvm_immediate(scalar)
+    return types.const_int(ty, bits) if isinstance(ty, ir.IntType) else constant_from_bits(ty, bits)
+
+
+def _scalar(fx: FunctionContext, layout: Layout, bits: int, size: int) -> Value:
+    if not isinstance(layout.repr, ReprScalar) or layout.repr.value.size != size:
+        raise fx.internal(f"a scalar constant of {size} bytes for the layout {layout.repr}")
+    if layout.repr.value.primitive == "f128":
+        raise fx.unsupported("MG0350", "`f128` is not supported on the GPU", helps=("use `f64`",))
+    return Scalar(scalar_constant(layout.repr.value, bits), layout)
+
+
+def _pointer(fx: FunctionContext, layout: Layout, address: ir.Value) -> Value:
+    """A pointer constant of any one-word type: pointers, newtypes of them, and integers that hold an address."""
+    match layout.repr:
+        case ReprScalar(ScalarLayout(primitive="pointer")):
+            return Scalar(address, layout)
+        case ReprScalar(ScalarLayout(primitive="i64")):
+            return Scalar(fx.b.ptrtoint(address, types.I64), layout)
+        case _:
+            raise fx.internal(f"a pointer constant for the layout {layout.repr}")
+
+
+def _unevaluated(fx: FunctionContext, const: UnevaluatedConst) -> Value:
+    found = fx.cx.program.constants.get((fx.body.crate, const.path))
+    if found is None or const.promoted is not None:
+        name = const.path if const.promoted is None else f"{const.path}::promoted[{const.promoted}]"
+        raise fx.unsupported(
+            "MG0361", f"rustc did not evaluate the constant `{name}`", notes=("its value is not in the MIR",)
+        )  # fmt: skip
+    return lower_operand(fx, found)
+
+
+def _address(fx: FunctionContext, alloc: int, offset: int) -> ir.Value:
+    """A pointer into an allocation; refusals get the span of the statement."""
+    try:
+        base = lower_alloc(fx.cx, alloc)
+    except UnsupportedError as error:
+        first = error.diagnostics[0]
+        raise fx.unsupported(first.code, first.message, notes=first.notes, helps=first.helps) from None
+    return interior(base, offset)
+
+
+def _known_align(cx: ModuleContext, alloc: int, offset: int) -> int:
+    found = cx.program.allocs.get(alloc)
+    return offset_align(found.align if isinstance(found, MemoryAlloc) else 1, offset)
+
+
+# ---- allocations ---------------------------------------------------------------------------------------------
+
+
+def lower_alloc(cx: ModuleContext, alloc: int) -> ir.Constant:
+    """The address of an allocation as an ``i8*`` constant.  Its global is made on first use.
+
+    Raises :class:`UnsupportedError` (without a span) for vtables, type ids, extern statics and functions without body.
+    """
+    known = cx.allocs.get(alloc)
+    if known is not None:
+        return known
+    match cx.program.allocs.get(alloc):
+        case MemoryAlloc() as memory:
+            return _global(cx, alloc, memory)
+        case FnAlloc(instance=instance):
+            return cx.allocs.setdefault(alloc, _function(cx, instance))
+        case OtherAlloc(what=what, text=text):
+            what = _OTHER.get(what, what)
+            raise UnsupportedError(Diagnostic("MG0363", f"{what} is not supported on the GPU: {text}"))
+        case None:
+            raise InternalError(f"allocation {alloc} is not in the program")
+
+
+_OTHER: Final = {
+    "vtable": "a trait object's vtable", "extern_static": "an extern static", "typeid": "a type id at run time",
+}  # fmt: skip
+
+
+def _global(cx: ModuleContext, alloc: int, memory: MemoryAlloc) -> ir.Constant:
+    """A constant's bytes are immutable; a static is writable, since its type may have interior mutability."""
+    if not memory.data:
+        return cx.allocs.setdefault(alloc, dangling(memory.align))
+    on_gpu = cx.target.triple.startswith("nvptx")
+    runs = _runs(memory)
+    ty = ir.LiteralStructType([part for part, _ in runs], packed=True)
+    variable = ir.GlobalVariable(cx.module, ty, f"__mirgen_alloc_{alloc}", addrspace=_GPU_GLOBAL if on_gpu else 0)
+    variable.linkage = "internal"
+    variable.align = memory.align
+    if memory.static is None:
+        variable.global_constant = True
+        variable.unnamed_addr = True
+    else:
+        cx.symbols[variable.name] = memory.static
+    pointer = _generic(variable) if on_gpu else variable.bitcast(types.PTR)
+    cx.allocs[alloc] = pointer  # before the contents, which may point back here
+    variable.initializer = ir.Constant(ty, [_part(cx, part, content) for part, content in runs])
+    return pointer
+
+
+def _generic(variable: ir.GlobalVariable) -> ir.Constant:
+    """The generic address of a global of the GPU."""
+    pointer = variable.bitcast(types.I8.as_pointer(_GPU_GLOBAL))
+    return FormattedConstant(types.PTR, f"addrspacecast ({pointer.type} {pointer.get_reference()} to {types.PTR})")
+
+
+def _part(cx: ModuleContext, ty: ir.Type, content: bytes | tuple[int, int]) -> ir.Constant:
+    if isinstance(content, bytes):
+        return ir.Constant(ty, bytearray(content))
+    return interior(lower_alloc(cx, content[0]), content[1])
+
+
+def _runs(memory: MemoryAlloc) -> list[tuple[ir.Type, bytes | tuple[int, int]]]:
+    """The contents as bytes and pointers (allocation, offset), in order."""
+    runs: list[tuple[ir.Type, bytes | tuple[int, int]]] = []
+    at = 0
+    for relocation in sorted(memory.relocations, key=lambda r: r.at):
+        if relocation.size != 8:
+            raise UnsupportedError(Diagnostic("MG0364", f"a constant holds {relocation.size} bytes of a pointer"))
+        if relocation.at > at:
+            chunk = memory.data[at : relocation.at]
+            runs.append((ir.ArrayType(types.I8, len(chunk)), chunk))
+        runs.append((types.PTR, (relocation.alloc, relocation.offset)))
+        at = relocation.at + 8
+    if at < len(memory.data):
+        chunk = memory.data[at:]
+        runs.append((ir.ArrayType(types.I8, len(chunk)), chunk))
+    return runs
+
+
+def interior(base: ir.Constant, offset: int) -> ir.Constant:
+    """``base`` plus a number of bytes, as a constant."""
+    return base if offset == 0 else base.gep([types.usize(offset)])
+
+
+def _function(cx: ModuleContext, instance: str) -> ir.Constant:
+    """The address of the function that rustc calls ``instance``, in whichever crate."""
+    found = {id(function): function for (_, text), function in cx.functions.items() if text == instance}
+    if len(found) != 1:
+        why = "has no body that mirgen can see" if not found else "is several functions of that name"
+        raise UnsupportedError(Diagnostic("MG0344", f"the address of `{instance}`, which {why}"))
+    return next(iter(found.values())).bitcast(types.PTR)
