@@ -1,6 +1,7 @@
 //! The shim between mirgen and a stock rustc: records what cargo compiles, asks rustc for MIR text and layouts, and
 //! writes what it understood as JSON.
 
+pub mod cmd_dump;
 pub mod cmd_parse;
 pub mod lex;
 pub mod parse;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use mirgen_rustc::cmd_parse;
+use mirgen_rustc::{cmd_dump, cmd_parse};
 use mirgen_rustc::dump::{self, Request};
 use mirgen_rustc::fail::{Failure, Result, USAGE};
 use mirgen_rustc::invoke::{Rustc, Thresholds};
@@ -54,6 +54,8 @@ struct Dump {
     /// Only keep rustc's text and print its path.
     #[arg(long)]
     emit_text: bool,
+    #[command(flatten)]
+    select: cmd_dump::Select,
     #[command(flatten)]
     how: How,
 }
@@ -117,11 +119,14 @@ impl How {
 fn dump(args: Dump) -> Result<()> {
     let unit = Unit::load(&args.unit)?;
     let rustc = rustc_of(&args.unit, &unit)?;
-    let text = dump::mir_text(&args.unit, &unit, &rustc, &args.how.request()?)?;
+    let request = args.how.request()?;
     if args.emit_text {
-        println!("{}", text.path.display());
+        println!("{}", dump::mir_text(&args.unit, &unit, &rustc, &request)?.path.display());
     }
-    Ok(())
+    match args.out {
+        Some(out) => cmd_dump::run(&args.unit, &unit, &rustc, &request, &args.select, &out),
+        None => Ok(()),
+    }
 }
 
 fn layouts(args: Layouts) -> Result<()> {

@@ -1,0 +1,101 @@
+//! `mirgen-rustc dump`: a recorded unit's MIR as a document.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use regex::Regex;
+
+use crate::cmd_parse::{unknown_text, write_json, MappedText};
+use crate::dump::{self, Format, Request, Text};
+use crate::fail::{Failure, Result};
+use crate::invoke::Rustc;
+use crate::parse::{parse_dump, Grammar, Selection};
+use crate::unit::Unit;
+use crate::wire::{Compiler, MirDocument};
+
+/// Which bodies of the text are read.
+#[derive(Debug, Args)]
+pub struct Select {
+    /// Header or instance of a body to read.
+    #[arg(long = "function")]
+    functions: Vec<String>,
+    /// Regular expression to find in headers and instances.
+    #[arg(long = "function-regex")]
+    patterns: Vec<String>,
+    /// Read every body.
+    #[arg(long)]
+    all: bool,
+    /// Read no body, only the index.
+    #[arg(long, conflicts_with_all = ["functions", "patterns", "all"])]
+    index_only: bool,
+    /// Do without the second text, which names instances and completes closures.
+    #[arg(long)]
+    no_side_channel: bool,
+}
+
+impl Select {
+    fn selection(&self) -> Result<Selection> {
+        let patterns = self.patterns.iter().map(|pattern| Regex::new(pattern));
+        let patterns = patterns.collect::<std::result::Result<Vec<_>, _>>();
+        Ok(Selection {
+            functions: self.functions.clone(),
+            patterns: patterns.map_err(|error| Failure::usage(error.to_string()))?,
+            all: self.all,
+        })
+    }
+}
+
+/// Writes the document of `select`ed bodies.
+pub fn run(
+    unit_path: &std::path::Path,
+    unit: &Unit,
+    rustc: &Rustc,
+    request: &Request,
+    select: &Select,
+    out: &PathBuf,
+) -> Result<()> {
+    let selection = select.selection()?;
+    let main = dump::mir_text(unit_path, unit, rustc, request)?;
+    let mut notes = Vec::new();
+    let stable = if select.no_side_channel { None } else { side_channel(unit_path, unit, rustc, request, &mut notes)? };
+    let open = |text: &Text| {
+        MappedText::open(&text.path)
+            .map_err(|error| Failure::internal(format!("cannot read {}: {error}", text.path.display())))
+    };
+    let main_text = open(&main)?;
+    let stable_text = stable.as_ref().map(open).transpose()?;
+    let (grammar, note) = Grammar::for_release(&rustc.release);
+    let parsed = parse_dump(main_text.as_str(), stable_text.as_ref().map(MappedText::as_str), grammar, &selection)
+        .map_err(|error| unknown_text(&main.path, stable.as_ref().map(|text| text.path.as_path()), &error))?;
+    notes.extend(note);
+    notes.extend(parsed.notes);
+    let compiler = Compiler {
+        release: rustc.release.clone(),
+        commit_hash: rustc.commit_hash.clone(),
+        commit_date: rustc.commit_date.clone(),
+        host: rustc.host.clone(),
+        llvm_version: rustc.llvm_version.clone(),
+        grammar: grammar.name().to_owned(),
+    };
+    let document =
+        MirDocument::new(unit.crate_name.clone(), compiler, unit.target.clone(), main.flags, notes, parsed.parts);
+    write_json(out, &document).map_err(|error| Failure::internal(format!("cannot write {}: {error}", out.display())))
+}
+
+/// The second text; rustc aborts on some crates, and then the document says so.
+fn side_channel(
+    unit_path: &std::path::Path,
+    unit: &Unit,
+    rustc: &Rustc,
+    request: &Request,
+    notes: &mut Vec<String>,
+) -> Result<Option<Text>> {
+    match dump::text(unit_path, unit, rustc, request, Format::StableMir)? {
+        Ok(text) => Ok(Some(text)),
+        Err(refusal) => {
+            let said = refusal.stderr.lines().find(|line| line.contains("panicked") || line.starts_with("error"));
+            notes.push(format!("no side channel: {}", said.unwrap_or("rustc gave no stable-mir text")));
+            Ok(None)
+        }
+    }
+}
