@@ -18,6 +18,9 @@ from mirgen.link.worker import Worker, WorkerDied
 
 Codegen = Literal["llvm", "nvvm"]
 
+#: Seconds for finding out what killed a code generator.
+PROBE_TIMEOUT = 120.0
+
 _TOOLS = {"llvm": "LLVM", "nvvm": "libNVVM"}
 
 #: Functions that the CUDA driver brings into every kernel that calls them.
@@ -53,16 +56,32 @@ class LtoIrResult:
     tools: dict[str, str]
 
 
-def _blame(worker: Worker, died: WorkerDied, job: str, request: CodegenJob) -> str:
-    """Which kernel or function kills the code generator: the worker is asked again, one function at a time."""
+def _probe(worker: Worker, died: WorkerDied, job: str, request: CodegenJob) -> str:
+    """What the worker was compiling when it died again, as ``kernel `k``` or ``function `f```; else empty."""
     try:
-        worker.run(f"{job}-probe", died.tool, request, timeout=120)
+        worker.run(f"{job}-probe", died.tool, request, timeout=PROBE_TIMEOUT)
     except WorkerDied as second:
         if second.stage.startswith(("kernel ", "function ")):
             return second.stage
     except (ToolError, InternalError):
         pass
-    return f"compiling {', '.join(request['kernels'])} ({died.stage})"
+    return ""
+
+
+def _blame(worker: Worker, died: WorkerDied, job: str, request: CodegenJob) -> str:
+    """Which kernel, and which function of it, kills the code generator: the worker is asked again, piece by piece."""
+    kernels = request["kernels"]
+    if len(kernels) > 1:
+        found = _probe(worker, died, job, request)
+        if not found:
+            return f"kernels {', '.join(f'`{name}`' for name in kernels)}, to {died.stage}"
+        kernels = [found.split("`")[1]]
+    single = request.copy()
+    single["kernels"] = kernels
+    function = _probe(worker, died, job, single)
+    if function and function != f"function `{kernels[0]}`":
+        return f"{function} of kernel `{kernels[0]}`"
+    return f"kernel `{kernels[0]}`"
 
 
 def _generate(

@@ -61,7 +61,6 @@ class ElfKernel:
 
     name: str
     registers: int
-    shared: int
     stack: int
     code_bytes: int
     params: tuple[tuple[int, int], ...]
@@ -120,11 +119,9 @@ def read_elf(data: bytes, tool: str) -> dict[str, ElfKernel]:
             if not others[index] & _STO_CUDA_ENTRY:
                 continue
             info = by_name[f".nv.info.{name}"].data() if f".nv.info.{name}" in by_name else b""
-            shared = by_name.get(f".nv.shared.{name}")
             kernels[name] = ElfKernel(
                 name=name,
                 registers=registers.get(index, 0),
-                shared=int(shared["sh_size"]) if shared is not None else 0,
                 stack=stacks.get(index, 0),
                 code_bytes=int(by_name[f".text.{name}"]["sh_size"]),
                 params=_params(_attributes(info)),

@@ -32,15 +32,46 @@ def needs_libdevice(text: str) -> bool:
     return re.search(r'@"?__nv_\w', text) is not None
 
 
-def only_kernel(text: str, keep: str, kernels: list[str]) -> str:
-    """``text`` in which ``keep`` is the only kernel: the others become internal, so that they are dropped."""
-    others = [name for name in kernels if name != keep]
-    for name in others:
-        quoted = rf'@"?{re.escape(name)}"?'
-        text = re.sub(rf"^define\s+(?!internal)(?=[^@\n]*{quoted}\()", "define internal ", text, flags=re.MULTILINE)
-        # `!7 = !{void (float)* @name, !"kernel", i32 1}`: an empty node stays for those who refer to it.
-        text = re.sub(rf'^(![0-9]+ = )!{{[^\n]*{quoted}, !"[^\n]*}}', r"\1!{}", text, flags=re.MULTILINE)
-    return text
+def callees_first(text: str, root: str) -> list[str]:
+    """``root`` and the functions defined in ``text`` that it refers to, directly or not, callees before callers."""
+    bodies: dict[str, set[str]] = {}
+    matches = list(_DEFINE.finditer(text))
+    defined = {match.group(2).strip('"') for match in matches}
+    for match in matches:
+        end = text.find("\n}", match.end())
+        names = (name.strip('"') for name in re.findall(_NAME, text[match.end() : end if end >= 0 else len(text)]))
+        bodies[match.group(2).strip('"')] = {name for name in names if name in defined}
+    order: dict[str, None] = {}
+    seen = {root}
+    stack = [(root, iter(sorted(bodies.get(root, ()))))]
+    while stack:
+        name, rest = stack[-1]
+        for callee in rest:
+            if callee not in seen:
+                seen.add(callee)
+                stack.append((callee, iter(sorted(bodies[callee]))))
+                break
+        else:
+            order[name] = None
+            stack.pop()
+    return list(order)
+
+
+def only_function(text: str, keep: str) -> str:
+    """``text`` in which ``keep`` alone is visible and nothing is a kernel, so that what it does not use is dropped."""
+
+    def visibility(match: re.Match[str]) -> str:
+        before = re.sub(r"\b(internal|private)\s", "", match["before"])
+        kept = match.group(2).strip('"') == keep
+        return f"define {'' if kept else 'internal '}{before}@{match.group(2)}("
+
+    text = _DEFINE.sub(visibility, text)
+    return re.sub(r"^!nvvm\.annotations = .*\n?", "", text, flags=re.MULTILINE)
+
+
+def legacy_attributes(text: str) -> str:
+    """``text`` with the attributes that LLVM 7 knows without their type: ``byval(%T)`` becomes ``byval``."""
+    return re.sub(r"\b(byval|sret)\((?:[^()]|\([^()]*\))*\)", r"\1", text)
 
 
 def keep_kernels(text: str, kernels: list[str]) -> str:

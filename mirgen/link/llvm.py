@@ -104,29 +104,39 @@ def generate(job: CodegenJob, report: Report) -> Json:
     }
 
 
-def probe(job: CodegenJob, report: Report) -> Json:
-    """Find what kills LLVM: report every kernel before it is compiled alone, then every function.
+def _alone(module: llvm.ModuleRef, machine: llvm.TargetMachine, keep: str) -> llvm.ModuleRef:
+    """A copy of ``module`` with ``keep`` and what it needs, and nothing else."""
+    copy = module.clone()
+    for function in copy.functions:
+        if not function.is_declaration:
+            function.linkage = llvm.Linkage.external if function.name == keep else llvm.Linkage.internal
+    dead = llvm.create_new_module_pass_manager()
+    dead.add_global_dead_code_eliminate_pass()
+    dead.run(copy, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(0)))
+    return copy
 
-    The last report before the process dies names the culprit; an answer means that nothing died this time.
+
+def probe(job: CodegenJob, report: Report) -> Json:
+    """Find what kills LLVM.  The last report before the process dies names the culprit.
+
+    Every kernel is compiled alone, after a report of its name; with a single kernel, every function that it reaches,
+    callees first.
     """
     machine = _target_machine(job["cpu"], job["ptx_version"], job["opt_level"])
-    silent: Report = lambda stage: None  # noqa: E731
-    # Functions first: a body's own fault is the better answer.  Definitions that are `available_externally` are
-    # not compiled, so each function can be compiled alone.
-    whole = _prepared(job, machine, job["kernels"], silent)
-    names = [function.name for function in whole.functions if not function.is_declaration]
-    for name in names:
-        if name.startswith("__nv_"):
-            continue
-        module = _prepared(job, machine, job["kernels"], silent)
-        for function in module.functions:
-            if not function.is_declaration and function.name != name:
-                function.linkage = llvm.Linkage.available_externally
+
+    def silent(stage: str) -> None:
+        pass
+
+    if len(job["kernels"]) > 1:
+        for kernel in job["kernels"]:
+            module = _prepared(job, machine, [kernel], silent)
+            report(f"kernel `{kernel}`")
+            _optimize(module, machine, job["opt_level"])
+            machine.emit_assembly(module)
+        return {}
+    module = _prepared(job, machine, job["kernels"], silent)
+    text = Path(job["text"]).read_text(encoding="utf-8")
+    for name in irtext.callees_first(text, job["kernels"][0]):
         report(f"function `{name}`")
-        machine.emit_assembly(module)
-    for kernel in job["kernels"]:
-        module = _prepared(job, machine, [kernel], silent)
-        report(f"kernel `{kernel}`")
-        _optimize(module, machine, job["opt_level"])
-        machine.emit_assembly(module)
+        machine.emit_assembly(_alone(module, machine, name))
     return {}

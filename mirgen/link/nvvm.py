@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import time
 from pathlib import Path
@@ -83,7 +84,10 @@ def _compile(job: CodegenJob, text: str, report: Report, names: str) -> tuple[by
     options = _options(job)
     start = time.perf_counter()
     report(f"read the IR of {names}")
-    with _Program(_versioned(irtext.retarget(text, irtext.NVVM_LAYOUT)), job["libdevice"]) as program:
+    text = _versioned(irtext.retarget(text, irtext.NVVM_LAYOUT))
+    if job["dialect"] == "legacy":
+        text = irtext.legacy_attributes(text)
+    with _Program(text, job["libdevice"]) as program:
         report(f"verify {names}")
         # Verifying knows only the options that choose the dialect.
         program.step("the verifier refuses the IR", nvvm.verify_program, options)
@@ -111,10 +115,16 @@ def generate(job: CodegenJob, report: Report) -> Json:
 
 
 def probe(job: CodegenJob, report: Report) -> Json:
-    """Find what kills libNVVM: report every kernel before it is compiled alone."""
+    """Find what kills libNVVM, as `mirgen.link.llvm.probe` does."""
     text = Path(job["text"]).read_text(encoding="utf-8")
-    silent: Report = lambda stage: None  # noqa: E731
-    for kernel in job["kernels"]:
-        report(f"kernel `{kernel}`")
-        _compile(job, irtext.only_kernel(text, kernel, job["kernels"]), silent, kernel)
+
+    def silent(stage: str) -> None:
+        pass
+
+    kernels = job["kernels"]
+    many = len(kernels) > 1
+    for name in kernels if many else irtext.callees_first(text, kernels[0]):
+        report(f"kernel `{name}`" if many else f"function `{name}`")
+        with contextlib.suppress(ToolFailure):  # refused this time: not what is looked for
+            _compile(job, irtext.only_function(text, name), silent, name)
     return {}

@@ -104,7 +104,7 @@ def _body(text: str, start: int) -> tuple[str, int]:
 def _opcodes(body: str) -> Counter[str]:
     counts: Counter[str] = Counter()
     statements = re.sub(r"//[^\n]*|/\*.*?\*/", "", body, flags=re.DOTALL)
-    statements = re.sub(r"^\s*[\w$%]+:", "", statements, flags=re.MULTILINE)
+    statements = re.sub(r"^\s*(?:[\w$%]+:|\.loc\b[^\n]*)", "", statements, flags=re.MULTILINE)
     for statement in re.split(r"[;{}]", statements):
         words = statement.split()
         if words and words[0].startswith("@"):

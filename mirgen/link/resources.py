@@ -20,7 +20,8 @@ def join_resources(data: bytes, log: str, tool: str) -> dict[str, KernelResource
         kernels[name] = KernelResources(
             name=name,
             registers=elf.registers,
-            shared=max(elf.shared, line.shared),
+            # Not the ELF section, which from sm_90 on counts the 1 KiB that the system keeps for itself.
+            shared=line.shared,
             stack=max(elf.stack, line.stack),
             spill_stores=line.spill_stores,
             spill_loads=line.spill_loads,
