@@ -7,8 +7,8 @@ from mirgen.mir import body as m
 _PER_LINE = 16
 _POINTER = 8
 _OTHER = {
-    "vtable": "vtable: {}",
-    "typeid": "typeid for {}",
+    "vtable": "{}",
+    "typeid": "{}",
     "static_unprinted": "static: {}",
     "static_error": "static: {}, error during initializer evaluation",
     "extern_static": "extern static: {}",

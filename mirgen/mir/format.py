@@ -168,7 +168,8 @@ def format_rvalue(rvalue: r.Rvalue, *, verbose: bool = False) -> str:
             inside = [f"{i}: {format_operand(o, verbose=verbose)}" for i, o in enumerate(operands)]
             if not complete and not verbose:
                 inside.append("..")
-            return f"{location} {{ {', '.join(inside)} }}" if inside else location
+            head = f"{{{location}}}" if location.startswith("coroutine@") else f"{{closure@{location}}}"
+            return f"{head} {{ {', '.join(inside)} }}" if inside else head
         case r.RawPtrAggregate(ty, data, meta):
             return (
                 f"{format_ty(ty, verbose=verbose)} from "

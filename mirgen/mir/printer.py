@@ -88,7 +88,7 @@ def _signature(body: m.Body, verbose: bool) -> str:
             for i, local in enumerate(body.locals[1 : body.arg_count + 1], start=1)
         ]
         return f"fn {name}({', '.join(args)}) -> {output}"
-    if body.promoted is not None:
+    if body.promoted is not None and not name.endswith(f"::promoted[{body.promoted}]"):
         name = f"{name}::promoted[{body.promoted}]"
     return f"{_SIGIL[body.kind]}{name}: {output} ="
 
@@ -112,7 +112,7 @@ def _scope(
         for i, local in enumerate(body.locals):
             if 0 < i <= body.arg_count:
                 continue
-            mut = "mut " if local.mutable or i == 0 else ""
+            mut = "mut " if local.mutable else ""
             what = "return place in scope 0 at" if i == 0 else "in scope 0 at"
             _line(
                 out,

@@ -91,7 +91,9 @@ class AdtAggregate:
 
 @dataclass(frozen=True, slots=True)
 class ClosureAggregate:
-    """``complete`` is false where rustc's text lost captured operands and nothing restored them."""
+    """``location`` is the closure expression's span, or ``coroutine@`` and its span.
+
+    ``complete`` is false where rustc's text lost captured operands and nothing restored them."""
 
     location: str
     operands: tuple[Operand, ...]

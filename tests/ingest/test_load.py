@@ -64,7 +64,7 @@ def test_allocations_are_renumbered(every_construct: dict[str, Any]) -> None:
     assert memory.relocations == (Relocation(0, 8, 101, 4), Relocation(8, 8, 103, 0))
     assert memory.data[20] == 42 and memory.uninit == ((16, 20), (24, 28))
     assert unit.allocs[103] == FnAlloc("t::id")
-    assert unit.allocs[104] == OtherAlloc("vtable", "impl t::Tr for u32")
+    assert unit.allocs[104] == OtherAlloc("vtable", "vtable: impl t::Tr for u32")
     found = {c.alloc for b in unit.bodies for c in _pointers(b.blocks[0].statements)}
     assert found == {100, 101, 102}
 
