@@ -315,7 +315,7 @@ def _closure_pointer(fx: FunctionContext, ty: ClosureTy) -> ir.Constant:
     body, target = cx.program.functions.get(key), cx.functions.get(key)
     if body is None or target is None:
         raise fx.unsupported("MG0344", f"the address of the closure `{ty.path}`, which has no body that mirgen can see")
-    name = f"{target.name}.thunk"
+    name = f"{target.name}_thunk"
     thunk = cx.module.globals.get(name)
     if thunk is None:
         layouts = [fx.layout(local.ty) for local in body.locals[: body.arg_count + 1]]

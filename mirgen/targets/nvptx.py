@@ -189,7 +189,7 @@ def _shared_memory(cx: ModuleContext, b: ir.IRBuilder, kernel: str, param: Entry
     if len(param.llvm_types) != 1:
         raise InternalError(f"`{param.param.rust_type}` is not one pointer")
     ty = types.llvm_blob(param.param.elem_size)
-    memory = ir.GlobalVariable(cx.module, ty, f"{kernel}.{param.param.name}.shared", addrspace=_SHARED)
+    memory = ir.GlobalVariable(cx.module, ty, f"{kernel}__{param.param.name}__shared", addrspace=_SHARED)
     memory.linkage = "internal"
     memory.initializer = ir.Constant(ty, ir.Undefined)
     memory.align = param.shared_align

@@ -107,7 +107,7 @@ _ORDER = {
 def _fetch(cx: ModuleContext, b: ir.IRBuilder, abi: KernelAbi, param: EntryParam, block: ir.Value) -> list[ir.Value]:
     if param.param.kind == "shared":
         ty = types.llvm_blob(param.param.elem_size)
-        memory = ir.GlobalVariable(cx.module, ty, f"{abi.name}.{param.param.name}.shared")
+        memory = ir.GlobalVariable(cx.module, ty, f"{abi.name}__{param.param.name}__shared")
         memory.linkage = "internal"
         memory.initializer = ir.Constant(ty, None)
         memory.align = param.shared_align
