@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from mirgen.errors import InvalidInputError
@@ -41,7 +42,7 @@ def _unit(document: wire.MirDocument, first_alloc: int) -> MirUnit:
     ids = number_allocs(document.allocs, first_alloc)
     reader = BodyReader(crate, types, spans, ids)
     bodies = tuple([reader.body(w, f"bodies[{i}]") for i, w in enumerate(document.bodies)])
-    consts, ambiguous = _trivial_consts(document.trivial_consts, reader)
+    consts, unknown = _trivial_consts(document.trivial_consts, reader, ids)
     return MirUnit(
         crate=crate,
         compiler=compiler_of(document.compiler),
@@ -52,23 +53,27 @@ def _unit(document: wire.MirDocument, first_alloc: int) -> MirUnit:
         index=tuple([Header(h.header, h.instance, h.kind, h.line, h.args, h.output) for h in document.index]),
         bodies=bodies,
         trivial_consts=consts,
-        ambiguous_consts=ambiguous,
+        unknown_consts=unknown,
         allocs=resolve_allocs(document.allocs, ids),
     )
 
 
 def _trivial_consts(
-    consts: tuple[wire.TrivialConst, ...], reader: BodyReader
+    consts: tuple[wire.TrivialConst, ...], reader: BodyReader, ids: Mapping[int, int]
 ) -> tuple[dict[str, TrivialConst], frozenset[str]]:
     out: dict[str, TrivialConst] = {}
-    ambiguous: set[str] = set()
+    unknown: set[str] = set()
     for i, w in enumerate(consts):
         try:
             if isinstance(w.value, wire.PlaceOperand):
                 raise InvalidInputError("a place is not a constant")
-            value = TrivialConst(reader.ty(w.ty), reader.operand(w.value))
+            ty = reader.ty(w.ty)
+            if isinstance(w.value, wire.ConstOperand) and getattr(w.value.const, "alloc", None) not in {None, *ids}:
+                unknown.add(w.header)
+                continue
+            value = TrivialConst(ty, reader.operand(w.value))
         except InvalidInputError as e:
             raise InvalidInputError(e.message, f"trivial_consts[{i}]") from None
         if out.setdefault(w.header, value) != value:
-            ambiguous.add(w.header)
-    return {h: v for h, v in out.items() if h not in ambiguous}, frozenset(ambiguous)
+            unknown.add(w.header)
+    return {h: v for h, v in out.items() if h not in unknown}, frozenset(unknown)

@@ -48,7 +48,8 @@ class MirUnit:
 
     ``types`` is the document's type table (a ``TyId`` indexes it).  ``allocs`` has its own numbering: dense, from
     the ``first_alloc`` given to :func:`mirgen.ingest.load_mir`.  ``trivial_consts`` maps headers to one-line
-    constants; headers that stand for several different ones are in ``ambiguous_consts`` instead.
+    constants; headers that stand for several different ones, or whose bytes rustc did not print, are in
+    ``unknown_consts`` instead.
     """
 
     crate: str
@@ -60,5 +61,5 @@ class MirUnit:
     index: tuple[Header, ...]
     bodies: tuple[Body, ...]
     trivial_consts: dict[str, TrivialConst]
-    ambiguous_consts: frozenset[str]
+    unknown_consts: frozenset[str]
     allocs: dict[int, Alloc]

@@ -76,10 +76,12 @@ def _pointers(statements: tuple[s.Statement, ...]) -> list[p.PointerConst | p.Sl
     return [c for x in statements for c in constants_of(x) if isinstance(c, kinds)]
 
 
-def test_one_line_constants_that_differ_are_ambiguous(every_construct: dict[str, Any]) -> None:
+def test_one_line_constants_that_differ_or_have_no_bytes_are_unknown(every_construct: dict[str, Any]) -> None:
+    unprinted = {"kind": "const", "const": {"kind": "slice", "ty": 12, "alloc": 5, "meta": 2}}
+    every_construct["trivial_consts"].append({"header": "t::TEXT", "ty": 12, "value": unprinted})
     unit = load(every_construct)
     assert set(unit.trivial_consts) == {"t::N", "t::M"}
-    assert unit.ambiguous_consts == {"t::_"}
+    assert unit.unknown_consts == {"t::_", "t::TEXT"}
 
 
 def test_types_are_one_object_each_and_compare_by_text(every_construct: dict[str, Any]) -> None:
