@@ -14,7 +14,16 @@ from mirgen.mir import rvalue as r
 from mirgen.mir import statement as s
 from mirgen.mir.body import Body, MemoryAlloc
 from mirgen.mir.place import (
-    Constant, Copy, Deref, Field, IndirectConst, Move, Operand, PointerConst, ScalarConst, SliceConst,
+    Constant,
+    Copy,
+    Deref,
+    Field,
+    IndirectConst,
+    Move,
+    Operand,
+    PointerConst,
+    ScalarConst,
+    SliceConst,
 )  # fmt: skip
 from mirgen.mir.place import Place as MirPlace
 
