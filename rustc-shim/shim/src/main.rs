@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use mirgen_rustc::{cmd_dump, cmd_parse};
 use mirgen_rustc::dump::{self, Request};
 use mirgen_rustc::fail::{Failure, Result, USAGE};
 use mirgen_rustc::invoke::{Rustc, Thresholds};
 use mirgen_rustc::layout;
 use mirgen_rustc::unit::Unit;
 use mirgen_rustc::wrapper;
+use mirgen_rustc::{cmd_dump, cmd_parse};
 
 /// Asks a stock rustc for MIR and layouts and writes them as JSON.
 #[derive(Parser)]
@@ -41,6 +41,9 @@ struct Layouts {
     /// Where the document goes.
     #[arg(long)]
     out: PathBuf,
+    /// Do without the unit's own compilation with code where it is only a check.
+    #[arg(long)]
+    quick: bool,
 }
 
 #[derive(Args)]
@@ -132,7 +135,8 @@ fn dump(args: Dump) -> Result<()> {
 fn layouts(args: Layouts) -> Result<()> {
     let unit = Unit::load(&args.unit)?;
     let rustc = rustc_of(&args.unit, &unit)?;
-    layout::run(&args.unit, &args.types, &args.out, &rustc, &unit)
+    let effort = if args.quick { layout::Effort::Quick } else { layout::Effort::Full };
+    layout::run(&args.unit, &args.types, &args.out, &rustc, &unit, effort)
 }
 
 fn rustc_of(unit_path: &std::path::Path, unit: &Unit) -> Result<Rustc> {

@@ -183,13 +183,13 @@ impl Asking {
             }
             match said.code.as_deref() {
                 Some("E0603") => self.mark_unusable(owner),
-                Some("E0658") => self.answers.features.extend(features(said)),
+                Some("E0658") => self.answers.features.extend(said.features()),
                 _ => refusals.entry(owner).or_default().push(said),
             }
         }
         for (owner, said) in refusals {
             self.mark_unusable(owner);
-            let reason = said.first().map(|said| reason(said)).unwrap_or_default();
+            let reason = said.first().map(|said| said.reason()).unwrap_or_default();
             progress |= match owner {
                 Owner::Alias(index) if self.answers.asked[index].pending() => {
                     self.answers.asked[index].outcome = Err(reason);
@@ -221,7 +221,7 @@ impl Asking {
     /// Fails what is left with what rustc said in general.
     fn give_up(&mut self, said: &[Said]) {
         let first = said.iter().find(|said| !matches!(said.code.as_deref(), Some("E0603" | "E0658")));
-        let reason = first.map_or_else(|| "rustc printed no layout for it".to_owned(), reason);
+        let reason = first.map_or_else(|| "rustc printed no layout for it".to_owned(), Said::reason);
         for asked in self.answers.asked.iter_mut().filter(|asked| asked.pending()) {
             asked.outcome = Err(reason.clone());
         }
@@ -233,19 +233,4 @@ fn printed_layout(message: &str) -> Option<&str> {
     let rest = message.strip_prefix("layout_of(")?;
     let at = rest.find(") = Layout {\n")?;
     Some(&rest[at + ") = ".len()..])
-}
-
-/// Names of features that rustc's help asks for.
-fn features(said: &Said) -> impl Iterator<Item = String> + '_ {
-    said.notes.iter().filter_map(|note| {
-        let (_, rest) = note.split_once("#![feature(")?;
-        rest.split_once(")]").map(|(name, _)| name.to_owned())
-    })
-}
-
-fn reason(said: &Said) -> String {
-    match &said.code {
-        Some(code) => format!("{code}: {}", said.message),
-        None => said.message.clone(),
-    }
 }

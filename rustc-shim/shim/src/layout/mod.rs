@@ -2,13 +2,18 @@
 //! information.
 
 pub mod ask;
+pub mod check;
 pub mod debug;
+pub mod debuginfo;
 pub mod externs;
+pub mod own;
 pub mod query;
 pub mod read;
 pub mod source;
 pub mod ty;
+pub mod witness;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -16,8 +21,11 @@ use serde::Deserialize;
 use crate::fail::{Failure, Result};
 use crate::files;
 use crate::invoke::Rustc;
+use crate::layout::ask::Asked;
+use crate::layout::debuginfo::Kind;
+use crate::layout::ty::Ty;
 use crate::unit::Unit;
-use crate::wire::{Compiler, LayoutDocument, LayoutFailure, TypeLayout};
+use crate::wire::{Compiler, LayoutDocument, LayoutFailure, TypeLayout, Variants};
 
 /// What the caller asks for: a table of wire types and which of them.
 #[derive(Debug, Deserialize)]
@@ -32,19 +40,40 @@ pub struct TypeText {
     pub text: String,
 }
 
+/// How thoroughly to check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// Debug information of the generated crate, and the unit's own compilation with code.
+    Full,
+    /// The unit itself is compiled with code only where a private enum's variants stand nowhere else.
+    Quick,
+}
+
 /// Answers a request and returns the document.
-pub fn layouts(unit_path: &Path, unit: &Unit, rustc: &Rustc, request: &Request) -> Result<LayoutDocument> {
+pub fn layouts(
+    unit_path: &Path,
+    unit: &Unit,
+    rustc: &Rustc,
+    request: &Request,
+    effort: Effort,
+) -> Result<LayoutDocument> {
     let mut texts = Vec::new();
+    let mut seen = HashSet::new();
     for root in &request.roots {
         let ty = request.types.get(*root).ok_or_else(|| Failure::usage(format!("there is no type {root}")))?;
-        if !texts.contains(&ty.text) {
+        if seen.insert(&ty.text) {
             texts.push(ty.text.clone());
         }
     }
-    let own = own_metadata(unit)?;
+    let own_metadata = own_metadata(unit)?;
     let externs = externs::Externs::of(unit_path, unit, rustc)?;
     let workshop = query::Workshop::new(unit_path, "layouts")?;
-    let answers = ask::ask(&texts, unit, rustc, &externs, &own, &workshop)?;
+    let answers = ask::ask(&texts, unit, rustc, &externs, &own_metadata, &workshop)?;
+    let witness = witness::witness(&answers, unit, rustc, &externs, &own_metadata, &workshop)?;
+    let mut judge = Judge { unit_path, unit, rustc, witness, own: None };
+    if effort == Effort::Full {
+        judge.own()?;
+    }
     let mut document = LayoutDocument {
         schema: "mirgen-layout".to_owned(),
         version: 1,
@@ -53,18 +82,104 @@ pub fn layouts(unit_path: &Path, unit: &Unit, rustc: &Rustc, request: &Request) 
         layouts: Vec::new(),
         failures: Vec::new(),
     };
-    for asked in answers.asked {
-        match asked.outcome {
-            Ok(layout) => document.layouts.push(TypeLayout {
-                ty: asked.text,
-                layout,
-                variant_names: None,
-                checked_by: Vec::new(),
-            }),
+    for (index, asked) in answers.asked.into_iter().enumerate() {
+        match judge.judge(index, &asked)? {
+            Ok(layout) => document.layouts.push(layout),
             Err(reason) => document.failures.push(LayoutFailure { ty: asked.text, reason }),
         }
     }
     Ok(document)
+}
+
+/// Compares what the sources say of a type and names its variants.
+struct Judge<'a> {
+    unit_path: &'a Path,
+    unit: &'a Unit,
+    rustc: &'a Rustc,
+    witness: witness::Witness,
+    own: Option<own::Own>,
+}
+
+impl Judge<'_> {
+    fn own(&mut self) -> Result<&own::Own> {
+        let own = match self.own.take() {
+            Some(own) => own,
+            None => {
+                let own = own::Own::of(self.unit_path, self.unit, self.rustc)?;
+                if let Some(reason) = &own.refused {
+                    eprintln!("note: no code for crate {}, so nothing to compare with: {reason}", self.unit.crate_name);
+                }
+                own
+            }
+        };
+        Ok(self.own.insert(own))
+    }
+
+    fn judge(&mut self, index: usize, asked: &Asked) -> Result<std::result::Result<TypeLayout, String>> {
+        let layout = match &asked.outcome {
+            Ok(layout) => layout.clone(),
+            Err(reason) => return Ok(Err(reason.clone())),
+        };
+        let mut checked_by = Vec::new();
+        let disagree =
+            |what: &str| Failure::internal(format!("sources disagree on the layout of {}: {what}", asked.text));
+        if let Some(info) = self.witness.infos.get(&index) {
+            check::agree(&layout, info).map_err(|what| disagree(&what))?;
+            checked_by.push("debuginfo".to_owned());
+        }
+        if let Some((size, align)) = self.own.as_ref().and_then(|own| own.sizes.get(&asked.text)) {
+            if (*size, *align) != (layout.size, layout.align) {
+                let what = format!(
+                    "{} bytes aligned {} in the layout, {size} aligned {align} in -Zprint-type-sizes",
+                    layout.size, layout.align
+                );
+                return Err(disagree(&what));
+            }
+            checked_by.push("print-type-sizes".to_owned());
+        }
+        let several = matches!(layout.variants, Variants::Multiple { .. });
+        let variant_names = match self.kind(index, asked)? {
+            Some(Kind::Plain) if several => return Err(disagree("it has variants, but is no enum")),
+            Some(Kind::Plain) => None,
+            Some(Kind::Enum(variants)) => Some(variants),
+            Some(Kind::Contradictory) => return Ok(Err("several types have this path".to_owned())),
+            None if several => {
+                return Ok(Err("its variants' names are in no debug information: it is private and no code of its \
+                               crate holds it"
+                    .to_owned()))
+            }
+            None => None,
+        };
+        if let (Variants::Multiple { variants, .. }, Some(names)) = (&layout.variants, &variant_names) {
+            if variants.len() != names.len() {
+                return Err(disagree(&format!("{} variants in the layout, {} names", variants.len(), names.len())));
+            }
+        }
+        Ok(Ok(TypeLayout { ty: asked.text.clone(), layout, variant_names, checked_by }))
+    }
+
+    /// What the definition of a type is, from the nearest source that knows.
+    fn kind(&mut self, index: usize, asked: &Asked) -> Result<Option<Kind>> {
+        let Some(path) = asked.ty.as_ref().and_then(Ty::adt_path) else { return Ok(Some(Kind::Plain)) };
+        if let Some(info) = self.witness.infos.get(&index) {
+            let mut kind = info.shape.kind();
+            if let (Kind::Enum(variants), Some(value)) = (&mut kind, self.witness.discriminants.get(&index)) {
+                if let [only] = variants.as_mut_slice() {
+                    only.discriminant.clone_from(value);
+                }
+            }
+            return Ok(Some(kind));
+        }
+        if let Some(kind) = self.witness.stand_ins.get(&index) {
+            return Ok(Some(kind.clone()));
+        }
+        let local = format!("{}::{path}", self.unit.crate_name);
+        if let Some(kind) = [&local, &path].iter().find_map(|path| self.witness.definitions.get(*path)) {
+            return Ok(Some(kind.clone()));
+        }
+        let own = self.own()?;
+        Ok([&local, &path].iter().find_map(|path| own.definitions.get(*path)).cloned())
+    }
 }
 
 /// The metadata file through which other crates see the unit's.
@@ -88,7 +203,7 @@ pub fn compiler(rustc: &Rustc) -> Compiler {
 }
 
 /// Reads a request file, answers it, writes the document.
-pub fn run(unit_path: &Path, types: &Path, out: &Path, rustc: &Rustc, unit: &Unit) -> Result<()> {
+pub fn run(unit_path: &Path, types: &Path, out: &Path, rustc: &Rustc, unit: &Unit, effort: Effort) -> Result<()> {
     let request: Request = files::read_json(types)?;
-    files::write_json(out, &layouts(unit_path, unit, rustc, &request)?)
+    files::write_json(out, &layouts(unit_path, unit, rustc, &request, effort)?)
 }

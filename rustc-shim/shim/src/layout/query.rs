@@ -21,6 +21,24 @@ pub struct Said {
     pub notes: Vec<String>,
 }
 
+impl Said {
+    /// Features that rustc's help asks for.
+    pub fn features(&self) -> impl Iterator<Item = String> + '_ {
+        self.notes.iter().filter_map(|note| {
+            let (_, rest) = note.split_once("#![feature(")?;
+            rest.split_once(")]").map(|(name, _)| name.to_owned())
+        })
+    }
+
+    /// Code and message.
+    pub fn reason(&self) -> String {
+        match &self.code {
+            Some(code) => format!("{code}: {}", self.message),
+            None => self.message.clone(),
+        }
+    }
+}
+
 /// The parts of rustc's JSON diagnostics that are read.
 #[derive(Deserialize)]
 struct Diagnostic {

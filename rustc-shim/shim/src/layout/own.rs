@@ -1,0 +1,112 @@
+//! What the unit's own compilation says about types when it generates code: `-Zprint-type-sizes` under the names of
+//! the MIR text, and debug information, in which private types stand too.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::dump::unit_thresholds;
+use crate::fail::{Failure, Result};
+use crate::files::{self, Fingerprint};
+use crate::invoke::{Run, Rustc};
+use crate::layout::debuginfo::{Kind, Metadata};
+use crate::layout::query::Workshop;
+use crate::unit::Unit;
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Own {
+    stamp: String,
+    /// Size and alignment by rustc's text of the type.
+    pub sizes: BTreeMap<String, (u64, u64)>,
+    /// By `krate::path` of the definition.
+    pub definitions: BTreeMap<String, Kind>,
+    /// Why there is nothing, when code could not be generated.
+    pub refused: Option<String>,
+}
+
+impl Own {
+    /// From the file beside the unit, or by compiling the unit again.
+    pub fn of(unit_path: &Path, unit: &Unit, rustc: &Rustc) -> Result<Self> {
+        let stem = unit_path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let cache = unit_path.with_file_name(format!(".{stem}.own.json"));
+        let stamp = stamp(unit, rustc);
+        if let Some(known) = files::read_json::<Self>(&cache).ok().filter(|known| known.stamp == stamp) {
+            return Ok(known);
+        }
+        let mut own = Self::ask(unit_path, unit, rustc)?;
+        own.stamp = stamp;
+        files::write_json(&cache, &own)?;
+        Ok(own)
+    }
+
+    fn ask(unit_path: &Path, unit: &Unit, rustc: &Rustc) -> Result<Self> {
+        let workshop = Workshop::new(unit_path, "own")?;
+        let ir = workshop.path("own.ll");
+        let mut run = Run::again(unit, rustc, unit_thresholds(unit));
+        run.args(["-Ztrim-diagnostic-paths=no", "-Zverbose-internals", "-Zprint-type-sizes"]);
+        // Everything without type parameters is compiled, used or not.
+        run.args(["-Cdebuginfo=2", "-Cno-prepopulate-passes", "-Ccodegen-units=1", "-Clink-dead-code=yes"]);
+        run.args(["--emit=llvm-ir".to_owned(), "-o".to_owned(), ir.to_string_lossy().into_owned()]);
+        let output = run.output()?;
+        if !output.status.success() {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let first = stderr.lines().find(|line| line.contains("error")).unwrap_or("rustc failed").to_owned();
+            return Ok(Self { refused: Some(first), ..Self::default() });
+        }
+        let text = fs::read_to_string(&ir)
+            .map_err(|error| Failure::internal(format!("rustc wrote no {}: {error}", ir.display())))?;
+        let sizes = type_sizes(&String::from_utf8_lossy(&output.stdout))?;
+        Ok(Self { sizes, definitions: Metadata::of(&text).definitions(), ..Self::default() })
+    }
+}
+
+fn stamp(unit: &Unit, rustc: &Rustc) -> String {
+    let mut print = Fingerprint::new();
+    print.add_file(&rustc.program).add(&rustc.release).add(&rustc.commit_hash).add(&unit.args).add(&unit.env);
+    for source in unit.sources() {
+        print.add_file(&source);
+    }
+    for (_, path) in unit.externs() {
+        print.add_file(&path);
+    }
+    print.finish()
+}
+
+/// Lines ``print-type-size type: `T`: 8 bytes, alignment: 4 bytes``.
+fn type_sizes(text: &str) -> Result<BTreeMap<String, (u64, u64)>> {
+    let mut out = BTreeMap::new();
+    for (number, line) in text.lines().enumerate() {
+        let Some(rest) = line.strip_prefix("print-type-size type: `") else { continue };
+        let parsed = rest.rsplit_once("`: ").and_then(|(name, numbers)| {
+            let (size, align) = numbers.strip_suffix(" bytes")?.split_once(" bytes, alignment: ")?;
+            Some((name.to_owned(), (size.parse().ok()?, align.parse().ok()?)))
+        });
+        let (name, numbers) = parsed.ok_or_else(|| Failure::text("-Zprint-type-sizes", number + 1, line))?;
+        // Types of the same text (items told apart only by a disambiguator) say nothing when they differ.
+        out.entry(name)
+            .and_modify(|known| *known = if *known == numbers { numbers } else { (0, 0) })
+            .or_insert(numbers);
+    }
+    out.retain(|_, numbers| *numbers != (0, 0));
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_type_sizes() {
+        let text = "print-type-size type: `a::B<'{erased}>`: 8 bytes, alignment: 4 bytes\n\
+                    print-type-size     field `.0`: 8 bytes\n\
+                    print-type-size type: `two`: 1 bytes, alignment: 1 bytes\n\
+                    print-type-size type: `two`: 2 bytes, alignment: 1 bytes\n";
+        let sizes = type_sizes(text).unwrap();
+        assert_eq!(sizes.len(), 1);
+        assert_eq!(sizes["a::B<'{erased}>"], (8, 4));
+        let error = type_sizes("print-type-size type: `x`: many bytes\n").unwrap_err();
+        assert_eq!(error.code, crate::fail::TEXT);
+    }
+}
