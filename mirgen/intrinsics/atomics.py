@@ -14,6 +14,7 @@ from llvmlite import ir
 from mirgen.intrinsics.registry import Intrinsic, Table
 from mirgen.intrinsics.support import address, generics, immediate, pointee, scalar
 from mirgen.layout.data import ReprScalar
+from mirgen.layout.data import Scalar as ScalarLayout
 from mirgen.lower import types
 from mirgen.lower.callsite import CallSite, Handler
 from mirgen.lower.context import FunctionContext
@@ -23,7 +24,9 @@ from mirgen.lower.value import Pair, Value
 ORDERINGS: Final = ("relaxed", "release", "acquire", "acq_rel", "seq_cst")
 _LEAF: Final = re.compile(r"ValTree\((?:Branch\(\[)?ValTree\(Leaf\(0x([0-9a-f]+)\)|ValTree\(Leaf\(0x([0-9a-f]+)\)")
 _NAMED: Final = re.compile(r"AtomicOrdering::(\w+)")
-_BY_NAME: Final = {"Relaxed": "relaxed", "Release": "release", "Acquire": "acquire", "AcqRel": "acq_rel", "SeqCst": "seq_cst"}
+_BY_NAME: Final = {
+    "Relaxed": "relaxed", "Release": "release", "Acquire": "acquire", "AcqRel": "acq_rel", "SeqCst": "seq_cst",
+}  # fmt: skip
 
 
 def orderings(fx: FunctionContext, call: CallSite) -> tuple[str, ...]:
@@ -73,7 +76,8 @@ def _store(fx: FunctionContext, call: CallSite) -> Value | None:
     return None
 
 
-def _scalar_of(fx: FunctionContext, call: CallSite):
+def _scalar_of(fx: FunctionContext, call: CallSite) -> ScalarLayout:
+    """The layout of what an atomic's first argument points at."""
     layout = fx.layout(pointee(fx, call, 0))
     if not isinstance(layout.repr, ReprScalar):
         raise fx.internal(f"{call.path} on memory")

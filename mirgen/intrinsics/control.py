@@ -99,8 +99,9 @@ def table() -> Table:
         "amdgpu_dispatch_ptr": refusal("MG0370", "it belongs to another GPU"),
     }
     for name in (
-        "size_of", "align_of", "min_align_of", "pref_align_of", "needs_drop", "type_id", "type_id_eq", "type_id_vtable", "type_name", "type_of",
-        "variant_count", "offset_of", "field_offset", "const_allocate", "const_deallocate", "const_make_global",
+        "size_of", "align_of", "min_align_of", "pref_align_of", "needs_drop", "type_id", "type_id_eq",
+        "type_id_vtable", "type_name", "type_of", "variant_count", "offset_of", "field_offset", "const_allocate",
+        "const_deallocate", "const_make_global",
     ):  # fmt: skip
         entries[name] = refusal("MG0376", _TYPE_CONSTANT)
     return entries

@@ -14,15 +14,34 @@ from mirgen.lower.ops import convert, emit, floats, fmod
 from mirgen.lower.value import Value
 from mirgen.mir.ty import IntTy
 
-_Emit = Callable[..., ir.Value]
+_Unary = Callable[[ir.IRBuilder, ir.Value], ir.Value]
+_Binary = Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value]
+_Ternary = Callable[[ir.IRBuilder, ir.Value, ir.Value, ir.Value], ir.Value]
 #: The formats whose name ends an intrinsic's name: ``sqrtf32``; also those that are refused.
 _FORMATS = ("f16", "f32", "f64", "f128")
 
 
-def _exact(emit_op: _Emit, arity: int) -> Handler:
+def _unary(emit_op: _Unary) -> Handler:
     def handler(fx: FunctionContext, call: CallSite) -> Value:
         check_float(fx, call.arg_tys[0])
-        return scalar(call, emit_op(fx.b, *(immediate(fx, call, n) for n in range(arity))))
+        return scalar(call, emit_op(fx.b, immediate(fx, call, 0)))
+
+    return handler
+
+
+def _binary(emit_op: _Binary) -> Handler:
+    def handler(fx: FunctionContext, call: CallSite) -> Value:
+        check_float(fx, call.arg_tys[0])
+        return scalar(call, emit_op(fx.b, immediate(fx, call, 0), immediate(fx, call, 1)))
+
+    return handler
+
+
+def _ternary(emit_op: _Ternary) -> Handler:
+    def handler(fx: FunctionContext, call: CallSite) -> Value:
+        check_float(fx, call.arg_tys[0])
+        x, y, z = (immediate(fx, call, n) for n in range(3))
+        return scalar(call, emit_op(fx.b, x, y, z))
 
     return handler
 
@@ -54,41 +73,41 @@ def _float_to_int_unchecked(fx: FunctionContext, call: CallSite) -> Value:
     return scalar(call, result)
 
 
-def _mul_add(b: ir.IRBuilder, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
-    """Two roundings, which is one of the results that the intrinsic may give."""
-    return b.fadd(b.fmul(x, y), z)
-
-
-_ARITHMETIC: dict[str, _Emit] = {
+_ARITHMETIC: dict[str, _Binary] = {
     "add": lambda b, x, y: b.fadd(x, y),
     "sub": lambda b, x, y: b.fsub(x, y),
     "mul": lambda b, x, y: b.fmul(x, y),
     "div": lambda b, x, y: b.fdiv(x, y),
-    "rem": lambda b, x, y: fmod.frem(b, x, y),
+    "rem": fmod.frem,
 }
 
-#: Name stem, operation, number of operands.
-_EXACT: tuple[tuple[str, _Emit, int], ...] = (
-    ("sqrt", floats.sqrt, 1),
-    ("fabs", floats.fabs, 1),
-    ("floor", lambda b, x: floats.rounding(b, "floor", x), 1),
-    ("ceil", lambda b, x: floats.rounding(b, "ceil", x), 1),
-    ("trunc", lambda b, x: floats.rounding(b, "trunc", x), 1),
-    ("round", floats.round_half_away, 1),
-    ("round_ties_even_", floats.round_half_even, 1),
-    ("rint", floats.round_half_even, 1),
-    ("nearbyint", floats.round_half_even, 1),
-    ("copysign", floats.copysign, 2),
-    ("fma", floats.fma, 3),
-    ("fmuladd", _mul_add, 3),
-    ("powi", floats.powi, 2),
-    ("minnum", lambda b, x, y: floats.number(b, x, y, maximum=False), 2),
-    ("maxnum", lambda b, x, y: floats.number(b, x, y, maximum=True), 2),
-    ("minimum_number_nsz_", lambda b, x, y: floats.number(b, x, y, maximum=False), 2),
-    ("maximum_number_nsz_", lambda b, x, y: floats.number(b, x, y, maximum=True), 2),
-    ("minimum", lambda b, x, y: floats.propagating(b, x, y, maximum=False), 2),
-    ("maximum", lambda b, x, y: floats.propagating(b, x, y, maximum=True), 2),
-)
+#: By name without the format; those that end in ``_`` have it before ``f32``.
+_UNARY: dict[str, _Unary] = {
+    "sqrt": floats.sqrt,
+    "fabs": floats.fabs,
+    "floor": lambda b, x: floats.rounding(b, "floor", x),
+    "ceil": lambda b, x: floats.rounding(b, "ceil", x),
+    "trunc": lambda b, x: floats.rounding(b, "trunc", x),
+    "round": floats.round_half_away,
+    "round_ties_even_": floats.round_half_even,
+    "rint": floats.round_half_even,
+    "nearbyint": floats.round_half_even,
+}
+_BINARY: dict[str, _Binary] = {
+    "copysign": floats.copysign,
+    "powi": floats.powi,
+    "minnum": lambda b, x, y: floats.number(b, x, y, maximum=False),
+    "maxnum": lambda b, x, y: floats.number(b, x, y, maximum=True),
+    "minimum_number_nsz_": lambda b, x, y: floats.number(b, x, y, maximum=False),
+    "maximum_number_nsz_": lambda b, x, y: floats.number(b, x, y, maximum=True),
+    "minimum": lambda b, x, y: floats.propagating(b, x, y, maximum=False),
+    "maximum": lambda b, x, y: floats.propagating(b, x, y, maximum=True),
+}
+_TERNARY: dict[str, _Ternary] = {
+    "fma": floats.fma,
+    # two roundings are one of the results that it may give
+    "fmuladd": lambda b, x, y, z: b.fadd(b.fmul(x, y), z),
+}
 _LIBRARY: tuple[tuple[str, int], ...] = (
     ("sin", 1), ("cos", 1), ("exp", 1), ("exp2", 1), ("log", 1), ("log2", 1), ("log10", 1), ("pow", 2),
 )  # fmt: skip
@@ -106,8 +125,11 @@ _NOTES = {
 def table() -> Table:
     """The entries of this file."""
     entries: dict[str, Intrinsic] = {}
-    for stem, emit_op, arity in _EXACT:
-        entry = Intrinsic(_exact(emit_op, arity), _NOTES.get(stem, ""))
+    exact: dict[str, Handler] = {stem: _unary(op) for stem, op in _UNARY.items()}
+    exact |= {stem: _binary(op) for stem, op in _BINARY.items()}
+    exact |= {stem: _ternary(op) for stem, op in _TERNARY.items()}
+    for stem, handler in exact.items():
+        entry = Intrinsic(handler, _NOTES.get(stem, ""))
         entries |= {stem + form: entry for form in _FORMATS}
     for stem, arity in _LIBRARY:
         support: Support = "approximate"
@@ -115,7 +137,7 @@ def table() -> Table:
         entries |= {stem + form: entry for form in _FORMATS}
     entries["fabs"] = entries["fabsf32"]
     for name, emit_op in _ARITHMETIC.items():
-        entry = Intrinsic(_exact(emit_op, 2), "as the plain operation")
+        entry = Intrinsic(_binary(emit_op), "as the plain operation")
         entries |= {f"f{name}_fast": entry, f"f{name}_algebraic": entry}
     entries["float_to_int_unchecked"] = Intrinsic(_float_to_int_unchecked)
     return entries

@@ -58,7 +58,8 @@ def table() -> Table:
         ("ctaid", "index of the block in the grid"), ("nctaid", "size of the grid"),
     ):  # fmt: skip
         for axis in "xyz":
-            entries[f"__mirgen_{register}_{axis}"] = Intrinsic(_register(register, axis), f"`%{register}.{axis}`: {note}")
+            handler = _register(register, axis)
+            entries[f"__mirgen_{register}_{axis}"] = Intrinsic(handler, f"`%{register}.{axis}`: {note}")
     return entries
 
 

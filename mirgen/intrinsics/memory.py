@@ -90,7 +90,9 @@ def _volatile(
     return None
 
 
-def _volatile_copy(fx: FunctionContext, dst: ir.Value, src: ir.Value, size: int, dst_align: int, src_align: int) -> None:
+def _volatile_copy(
+    fx: FunctionContext, dst: ir.Value, src: ir.Value, size: int, dst_align: int, src_align: int
+) -> None:
     """Copies by volatile accesses as wide as size and alignment allow (a single one for every scalar)."""
     width = min(size & -size, max(dst_align, src_align), 8)
     aligned = min(width, dst_align), min(width, src_align)
@@ -113,8 +115,8 @@ def _raw_eq(fx: FunctionContext, call: CallSite) -> Value:
     left, right = address(fx, call, 0), address(fx, call, 1)
     if layout.size in (1, 2, 4, 8, 16):
         ty = ir.IntType(8 * layout.size)
-        words = [fx.load(ptr, ty, layout.align) for ptr in (left, right)]
-        return scalar(call, fx.b.icmp_unsigned("==", *words))
+        one, two = (fx.load(ptr, ty, layout.align) for ptr in (left, right))
+        return scalar(call, fx.b.icmp_unsigned("==", one, two))
     order = memcmp(fx.b, left, right, types.usize(layout.size))
     return scalar(call, fx.b.icmp_unsigned("==", order, emit.const(order.type, 0)))
 

@@ -1,8 +1,8 @@
 """The text of a panic, read out of MIR: string constants and the constant pieces of ``format_args!``.
 
-``core::fmt::Arguments`` is a pair ``{ template, args }``.  For a plain string, ``template`` points at it and ``args`` is
-``len << 1 | 1``; else the template is a sequence of parts, each a length byte and that many bytes of text, or a
-placeholder (see ``library/core/src/fmt/mod.rs``).  Where the pieces cannot be found the caller says something general.
+``core::fmt::Arguments`` is a pair ``{ template, args }``.  For a plain string, ``template`` points at it and ``args``
+is ``len << 1 | 1``; else the template is a sequence of parts, each a length byte and that many bytes of text, or a
+placeholder (see ``library/core/src/fmt/mod.rs``).  Where they cannot be found the caller says something general.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def literal_text(fx: FunctionContext, operand: Operand) -> str | None:
 
 
 def message_of_arguments(fx: FunctionContext, operand: Operand) -> str | None:
-    """The text of a ``core::fmt::Arguments`` operand, ``_`` for each formatted value; ``None`` where it is not known."""
+    """The text of a ``core::fmt::Arguments`` operand, ``_`` for each formatted value; ``None`` where not known."""
     parts = _arguments(fx, operand, 0)
     if parts is None:
         return None

@@ -26,8 +26,8 @@ def floats(b: ir.IRBuilder, op: str, x: ir.Value, y: ir.Value) -> ir.Value:
 def wide(b: ir.IRBuilder, op: str, x: tuple[ir.Value, ir.Value], y: tuple[ir.Value, ir.Value]) -> ir.Value:
     """``i1`` for two wide pointers (address, metadata), in lexicographic order."""
     if op in ("Eq", "Ne"):
-        parts = [integers(b, op, one, two, signed=False) for one, two in zip(x, y, strict=True)]
-        return b.and_(*parts) if op == "Eq" else b.or_(*parts)
+        address, metadata = (integers(b, op, one, two, signed=False) for one, two in zip(x, y, strict=True))
+        return b.and_(address, metadata) if op == "Eq" else b.or_(address, metadata)
     strict = {"Lt": "Lt", "Le": "Lt", "Gt": "Gt", "Ge": "Gt"}[op]
     address = integers(b, strict, x[0], y[0], signed=False)
     same = integers(b, "Eq", x[0], y[0], signed=False)

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from llvmlite import ir
-from llvmlite.ir.instructions import LoadInstr, StoreInstr
-
-
-class _VolatileLoad(LoadInstr):
-    def descr(self, buf: list[str]) -> None:
-        plain: list[str] = []
-        super().descr(plain)
-        buf.append("".join(plain).replace("load ", "load volatile ", 1))
-
-
-class _VolatileStore(StoreInstr):
-    def descr(self, buf: list[str]) -> None:
-        plain: list[str] = []
-        super().descr(plain)
-        buf.append("".join(plain).replace("store ", "store volatile ", 1))
 
 
 def load(b: ir.IRBuilder, ptr: ir.Value, align: int) -> ir.Value:
     """One volatile load through a typed pointer."""
-    instruction = _VolatileLoad(b.block, ptr)
-    instruction.align = align
-    b._insert(instruction)  # pyright: ignore[reportPrivateUsage]
-    return instruction
+    return _volatile(b.load(ptr, align=align), "load")
 
 
 def store(b: ir.IRBuilder, value: ir.Value, ptr: ir.Value, align: int) -> None:
     """One volatile store through a typed pointer."""
-    instruction = _VolatileStore(b.block, value, ptr)
-    instruction.align = align
-    b._insert(instruction)  # pyright: ignore[reportPrivateUsage]
+    _volatile(b.store(value, ptr, align=align), "store")
+
+
+def _volatile(instruction: ir.Instruction, operation: str) -> ir.Instruction:
+    """Makes the instruction print itself as volatile."""
+    printed: Any = instruction
+    plain = printed.descr
+
+    def descr(buf: list[str]) -> None:
+        text: list[str] = []
+        plain(text)
+        buf.append("".join(text).replace(operation, f"{operation} volatile", 1))
+
+    printed.descr = descr
+    return instruction

@@ -31,7 +31,8 @@ def _umul(b: ir.IRBuilder, x: ir.Value, y: ir.Value) -> tuple[ir.Value, ir.Value
     mask, shift = const(I128, (1 << 64) - 1), const(I128, 64)
     x_low, x_high = b.and_(x, mask), b.lshr(x, shift)
     y_low, y_high = b.and_(y, mask), b.lshr(y, shift)
-    low, middle, cross, high = (b.mul(*pair) for pair in ((x_low, y_low), (x_high, y_low), (x_low, y_high), (x_high, y_high)))
+    low, middle = b.mul(x_low, y_low), b.mul(x_high, y_low)
+    cross, high = b.mul(x_low, y_high), b.mul(x_high, y_high)
     carried = b.add(middle, b.lshr(low, shift))
     inner = b.add(cross, b.and_(carried, mask))
     return (
