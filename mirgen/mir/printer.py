@@ -134,7 +134,9 @@ def _line(out: list[str], text: str, comment: str) -> None:
     out.append(f"{text:<{_COMMENT_COLUMN - 1}} // {comment}" if comment else text)
 
 
-def _span(span: s.Span) -> str:
+def _span(span: s.Span | None) -> str:
+    if span is None:
+        return "no-location"
     return f"{span.file}:{span.line}:{span.col}: {span.end_line}:{span.end_col}"
 
 
@@ -143,14 +145,14 @@ def _in_scope(span: s.Span | None, verbose: bool, what: str = "in scope 0 at") -
 
 
 def _at(block: int, index: int, source: s.SourceInfo, verbose: bool) -> str:
-    if not verbose or source.span is None:
+    if not verbose or (source.span is None and source.scope is None):
         return ""
     return f"bb{block}[{index}]: scope {source.scope or 0} at {_span(source.span)}"
 
 
 def _const_lines(out: list[str], of: s.Statement | s.Terminator, verbose: bool) -> None:
     """rustc's extra lines: the only place where an unevaluated constant's type stands."""
-    if not verbose or of.source.span is None:
+    if not verbose:
         return
     for const in constants_of(of):
         if isinstance(const, p.UnevaluatedConst) and const.ty is not None:
