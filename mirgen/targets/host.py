@@ -7,6 +7,7 @@ the packed parameter block; barriers are calls of a marker that the simulator tu
 
 from __future__ import annotations
 
+import json
 import platform
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -55,7 +56,13 @@ class HostTarget:
         return path.rpartition("::")[2] in _BARRIERS
 
     def finish_module(self, cx: ModuleContext) -> None:
-        """Nothing to add."""
+        """Embeds the table of sites, so that the text explains its own reports."""
+        rows = [[site.message, None if site.span is None else str(site.span)] for site in cx.panics]
+        data = bytearray(json.dumps(rows).encode())
+        table = ir.GlobalVariable(cx.module, ir.ArrayType(_I8, len(data)), host_abi.SITES)
+        table.global_constant = True
+        table.linkage = "internal"
+        table.initializer = ir.Constant(table.value_type, data)
 
     def function_attributes(self, function: ir.Function, *, reaches_barrier: bool) -> None:
         """A function that reaches a barrier has to be inlined: only the kernel can be suspended."""

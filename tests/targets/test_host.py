@@ -14,10 +14,11 @@ import pytest
 from llvmlite import ir
 
 from mirgen.errors import UnsupportedError
-from mirgen.runtime.errors import DivergentBarrierError, KernelPanicError, KernelTrapError, Site
+from mirgen.runtime.errors import DivergentBarrierError, KernelPanicError, KernelTrapError
 from mirgen.runtime.sim import layout
 from mirgen.runtime.sim.client import BufferPointer, SimLaunch, SimModule, Simulator
 from mirgen.runtime.sim.memory import Buffer
+from mirgen.runtime.sites import sites_of
 from mirgen.targets import host_abi
 from mirgen.targets.base import EntryParam, KernelAbi, KernelParam, Target
 from mirgen.targets.host import HostTarget
@@ -37,7 +38,7 @@ class Module:
     def __init__(self) -> None:
         self.module = ir.Module("test")
         self.module.triple, self.module.data_layout = HOST.triple, HOST.data_layout
-        self.sites: list[Site] = []
+        self.panics: list[SimpleNamespace] = []
 
     def declare(self, name: str, result: ir.Type, params: list[ir.Type]) -> ir.Function:
         known = self.module.globals.get(name)
@@ -46,8 +47,8 @@ class Module:
         return ir.Function(self.module, ir.FunctionType(result, params), name)
 
     def panic_site(self, message: str, span: object) -> int:
-        self.sites.append(Site(message, f"src/lib.rs:{len(self.sites) + 1}:1"))
-        return len(self.sites) - 1
+        self.panics.append(SimpleNamespace(message=message, span=f"src/lib.rs:{len(self.panics) + 1}:1"))
+        return len(self.panics) - 1
 
     def kernel(
         self, name: str, params: list[EntryParam], emit: Callable[[FunctionContext, list[ir.Value]], None],
@@ -69,7 +70,9 @@ class Module:
 
     def sim(self) -> SimModule:
         names = [f.name for f in self.module.functions if f.blocks and not f.name.endswith("_body")]
-        return SimModule(str(self.module), tuple(names), tuple(self.sites))
+        HOST.finish_module(cast("ModuleContext", self))
+        text = str(self.module)
+        return SimModule(text, tuple(names), sites_of(text))
 
 
 def _unsupported(code: str, message: str, **_: object) -> UnsupportedError:
@@ -94,7 +97,8 @@ def sim() -> Iterator[Simulator]:
 
 def run(
     sim: Simulator, module: SimModule, out: np.ndarray[Any, Any], args: bytes = b"", *, threads: int = 1,
-    shared: int = 0, dynamic: int = 0, grid: tuple[int, int, int] = (1, 1, 1), block: tuple[int, int, int] | None = None,
+    shared: int = 0, dynamic: int = 0, grid: tuple[int, int, int] = (1, 1, 1),
+    block: tuple[int, int, int] | None = None,
 ) -> np.ndarray[Any, Any]:  # fmt: skip
     """Runs the module's kernel with a pointer to a copy of ``out`` as first parameter; returns that copy."""
     buffer = Buffer(out.nbytes)
@@ -214,7 +218,7 @@ def test_barrier_panic_and_trap_sites(sim: Simulator) -> None:
         HOST.barrier(fx)
         b.ret_void()
         b.position_at_end(blocks[2])
-        HOST.panic(fx, fx.cx.panic_site("value was {}", None), [I64(42)])
+        HOST.panic(fx, fx.cx.panic_site('value "\\é" was {}', None), [I64(42)])
         b.position_at_end(blocks[3])
         HOST.trap(fx)
 
@@ -224,7 +228,7 @@ def test_barrier_panic_and_trap_sites(sim: Simulator) -> None:
     run(sim, made, empty, struct.pack("<i", 0), threads=2)
     with pytest.raises(DivergentBarrierError, match=r"src/lib.rs:1:1, but .* src/lib.rs:2:1"):
         run(sim, made, empty, struct.pack("<i", 1), threads=2)
-    with pytest.raises(KernelPanicError, match="value was 42") as error:
+    with pytest.raises(KernelPanicError, match=r'value "\\é" was 42') as error:
         run(sim, made, empty, struct.pack("<i", 2), threads=2)
     assert error.value.location == "src/lib.rs:3:1"
     with pytest.raises(KernelTrapError):

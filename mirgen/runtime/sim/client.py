@@ -80,7 +80,7 @@ class BufferPointer:
 
 @dataclass(frozen=True, slots=True)
 class SimLaunch:
-    """A launch with everything checked and packed.  Sizes in bytes."""
+    """A launch with everything checked and packed.  Sizes in bytes; ``title`` is the kernel's name in messages."""
 
     kernel: str
     grid: Dim3
@@ -89,6 +89,12 @@ class SimLaunch:
     dynamic_shared: int
     args: bytes
     pointers: tuple[BufferPointer, ...] = ()
+    title: str = ""
+
+    @property
+    def name(self) -> str:
+        """What to call the kernel."""
+        return self.title or self.kernel
 
 
 @dataclass(slots=True)
@@ -278,17 +284,15 @@ class Simulator:
         match report.kind:
             case layout.PANIC:
                 message = _fill(site.message, report.a, report.b)
-                raise KernelPanicError(
-                    message, kernel=launch.kernel, block=block, thread=thread, location=site.location
-                )
+                raise KernelPanicError(message, kernel=launch.name, block=block, thread=thread, location=site.location)
             case layout.TRAP:
-                raise KernelTrapError("executed a trap", kernel=launch.kernel, block=block, thread=thread)
+                raise KernelTrapError("executed a trap", kernel=launch.name, block=block, thread=thread)
             case layout.DIVERGENT:
                 other = unlinear(report.other_thread, launch.block)
                 places = (_where(module, report.site, thread), _where(module, report.other_site, other))
                 raise DivergentBarrierError(
                     f"divergent barrier: {places[0]}, but {places[1]}",
-                    kernel=launch.kernel, block=block, location=_barrier_location(module, report),
+                    kernel=launch.name, block=block, location=_barrier_location(module, report),
                 )  # fmt: skip
             case kind:
                 raise InternalError(f"the simulator failed without a report (kind {kind})")
@@ -298,7 +302,7 @@ class Simulator:
         if not report.published:
             block, thread = self._where_running(launch)
             message = f"the simulator's process died: {death}"
-            raise DeviceError(message, kernel=launch.kernel, block=block, thread=thread) from death
+            raise DeviceError(message, kernel=launch.name, block=block, thread=thread) from death
         if report.kind != layout.SIGNAL:
             self._explain_report(module, launch)
         block = unlinear(report.block, launch.grid)
@@ -316,12 +320,12 @@ class Simulator:
             message = "integer division by zero or overflow that no check caught (SIGFPE)"
         else:
             message = f"died of {name}"
-        raise cls(message, kernel=launch.kernel, block=block, thread=thread) from death
+        raise cls(message, kernel=launch.name, block=block, thread=thread) from death
 
     def _explain_timeout(self, launch: SimLaunch, options: SimOptions) -> NoReturn:
         block, thread = self._where_running(launch)
         message = f"did not end within {options.timeout} s"
-        raise KernelTimeoutError(message, kernel=launch.kernel, block=block, thread=thread)
+        raise KernelTimeoutError(message, kernel=launch.name, block=block, thread=thread)
 
     def _where_running(self, launch: SimLaunch) -> tuple[Dim3 | None, Dim3 | None]:
         """Block and thread that the first busy operating system thread runs."""

@@ -1,0 +1,79 @@
+"""The executor for ``device="sim"``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mirgen.runtime.dims import MAX_SHARED
+from mirgen.runtime.errors import ArgumentTypeError
+from mirgen.runtime.executor import Launch
+from mirgen.runtime.packing import ArrayArgument, DeviceArray, PackedArguments
+from mirgen.runtime.sim.client import (
+    BufferPointer,
+    SimLaunch,
+    SimModule,
+    SimOptions,
+    Simulator,
+    default_simulator,
+)
+from mirgen.runtime.sim.memory import Buffer
+
+
+class SimExecutor:
+    """Runs kernels of one host module in the simulator's worker."""
+
+    def __init__(
+        self, module: SimModule, options: SimOptions | None = None, simulator: Simulator | None = None
+    ) -> None:
+        self.max_shared = MAX_SHARED
+        self._module = module
+        self._simulator = simulator or default_simulator()
+        self.options = options or SimOptions()
+
+    def run(self, launch: Launch, arguments: PackedArguments) -> None:
+        """Copies arrays to the worker's memory (those made by :func:`mirgen.empty` are there already), runs, copies
+        written ones back, also when the kernel fails."""
+        copies: dict[tuple[int, int], tuple[Buffer, NDArray[np.uint8]]] = {}
+        back: list[tuple[ArrayArgument, NDArray[np.uint8]]] = []
+        pointers: list[BufferPointer] = []
+        try:
+            for argument in arguments.arrays:
+                array = _host(argument)
+                placed = self._simulator.registry.find(array.ctypes.data, array.nbytes) if array.nbytes else None
+                if placed is not None:
+                    offset = array.ctypes.data - placed.address
+                    pointers.append(BufferPointer(argument.at, placed, offset, argument.writable))
+                    continue
+                # Two shared borrows of one array are one copy.
+                key = (array.ctypes.data, array.nbytes)
+                if key not in copies or argument.writable:
+                    buffer = self._simulator.pool.take(array.nbytes)
+                    copy = buffer.bytes_at_end(array.nbytes)
+                    copy[:] = array.reshape(-1).view(np.uint8)
+                    copies[key] = (buffer, copy)
+                buffer, copy = copies[key]
+                pointers.append(BufferPointer(argument.at, buffer, buffer.offset_of(array.nbytes), argument.writable))
+                if argument.writable:
+                    back.append((argument, copy))
+            kernel = launch.kernel
+            self._simulator.launch(
+                self._module,
+                SimLaunch(
+                    kernel.symbol or kernel.name, launch.grid, launch.block, kernel.static_shared, launch.shared,
+                    arguments.block, tuple(pointers), kernel.name,
+                ),
+                self.options,
+            )  # fmt: skip
+        finally:
+            for argument, copy in back:
+                _host(argument).reshape(-1).view(np.uint8)[:] = copy
+            self._simulator.release([buffer for buffer, _ in copies.values()])
+
+
+def _host(argument: ArrayArgument) -> NDArray[Any]:
+    if isinstance(argument.array, DeviceArray):
+        raise ArgumentTypeError(f"argument `{argument.param}` lies in a GPU's memory; the simulator takes numpy arrays")
+    return argument.array
