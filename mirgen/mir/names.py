@@ -88,9 +88,9 @@ def readable(text: str) -> str:
         opened = _opening_brace(text, at)
         end = skip_group(text, opened) - 1 if opened >= 0 else len(text)
         text = text[:at] + text[end:]
-    text = text.replace("&'_ ", "&").replace("<'_>", "").replace(" + '_", "")
+    text = text.replace("&'_ ", "&").replace("::<'_>", "").replace("<'_>", "").replace(" + '_", "")
     text = re.sub(r"<(?:'_, )+", "<", text)
-    return re.sub(r"(?:, '_)+([,>])", r"\1", text).replace("::<'_>", "")
+    return re.sub(r"(?:, '_)+([,>])", r"\1", text)
 
 
 def _leaf(m: re.Match[str]) -> str:
