@@ -82,7 +82,12 @@ pub fn text(
     let flags = run.args.clone();
 
     let (path, key) = cache_names(unit_path, request, thresholds, format);
-    let stamp = stamp(unit, rustc, request, &flags);
+    let mut print = Fingerprint::new();
+    print.add(&stamp(unit, rustc, &flags)).add(&request.env);
+    for input in &request.inputs {
+        add_tree(&mut print, input);
+    }
+    let stamp = print.finish();
     if path.exists() && fs::read_to_string(&key).is_ok_and(|known| known == stamp) {
         return Ok(Ok(Text { path, flags }));
     }
@@ -138,19 +143,16 @@ fn cache_names(unit_path: &Path, request: &Request, thresholds: Thresholds, form
     (text, key)
 }
 
-/// Everything that the text depends on.
-fn stamp(unit: &Unit, rustc: &Rustc, request: &Request, flags: &[String]) -> String {
+/// A key of everything that rustc's answers about a unit depend on.
+pub fn stamp(unit: &Unit, rustc: &Rustc, flags: &[String]) -> String {
     let mut print = Fingerprint::new();
-    print.add_file(&rustc.program).add(&rustc.release).add(&rustc.commit_hash).add(flags).add(&unit.env);
-    print.add(&request.env).add(&unit.cwd);
+    print.add_file(&rustc.program).add(&rustc.release).add(&rustc.commit_hash).add(flags);
+    print.add(&unit.args).add(&unit.env).add(&unit.cwd).add(&unit.sysroot);
     for source in unit.sources() {
         print.add_file(&source);
     }
     for (name, path) in unit.externs() {
         print.add(&name).add_file(&path);
-    }
-    for input in &request.inputs {
-        add_tree(&mut print, input);
     }
     print.finish()
 }

@@ -137,6 +137,8 @@ pub fn mir_flags(args: &Args, thresholds: Thresholds) -> Vec<String> {
         "-Zalways-encode-mir",
         "-Zmir-enable-passes=-JumpThreading",
         "-Zinline-mir",
+        // The checks of `unsafe` preconditions are functions that a shipped core has no MIR of.
+        "-Zub-checks=no",
     ]
     .map(str::to_owned)
     .to_vec();
@@ -147,6 +149,10 @@ pub fn mir_flags(args: &Args, thresholds: Thresholds) -> Vec<String> {
         Thresholds::Deep => Some(50_000),
         Thresholds::Default => None,
     };
+    if thresholds == Thresholds::Deep {
+        // Functions without `#[inline]` that call others get a share of the tower's budget too.
+        flags.push("-Zcross-crate-inline-threshold=always".to_owned());
+    }
     if let Some(budget) = budget {
         flags.extend(["", "-hint", "-forwarder"].map(|kind| format!("-Zinline-mir{kind}-threshold={budget}")));
     }

@@ -3,6 +3,7 @@
 
 pub mod cmd_dump;
 pub mod cmd_parse;
+pub mod cmd_query;
 pub mod lex;
 pub mod parse;
 pub mod wire;
@@ -13,6 +14,5 @@ pub mod fail;
 pub mod files;
 pub mod invoke;
 pub mod layout;
-pub mod sidechannel;
 pub mod unit;
 pub mod wrapper;

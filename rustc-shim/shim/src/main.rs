@@ -8,9 +8,11 @@ use mirgen_rustc::dump::{self, Request};
 use mirgen_rustc::fail::{Failure, Result, USAGE};
 use mirgen_rustc::invoke::{Rustc, Thresholds};
 use mirgen_rustc::layout;
+use mirgen_rustc::parse::Grammar;
 use mirgen_rustc::unit::Unit;
+use mirgen_rustc::wire::WIRE_VERSION;
 use mirgen_rustc::wrapper;
-use mirgen_rustc::{cmd_dump, cmd_parse};
+use mirgen_rustc::{cmd_dump, cmd_parse, cmd_query};
 
 /// Asks a stock rustc for MIR and layouts and writes them as JSON.
 #[derive(Parser)]
@@ -26,6 +28,10 @@ enum Command {
     Dump(Dump),
     /// Ask for the layouts of types printed while compiling a recorded unit.
     Layouts(Layouts),
+    /// Record and dump a generated crate that uses a recorded unit's crate; prints where its unit is.
+    Query(Query),
+    /// Say which version this is and which rustc it would use, as JSON.
+    SelfCheck(SelfCheck),
     /// Read dumps that are already there.
     Parse(cmd_parse::ParseArgs),
 }
@@ -61,6 +67,36 @@ struct Dump {
     select: cmd_dump::Select,
     #[command(flatten)]
     how: How,
+}
+
+#[derive(Args)]
+struct Query {
+    /// The recorded unit that is asked about.
+    #[arg(long)]
+    unit: PathBuf,
+    /// Root file of the generated crate.
+    #[arg(long)]
+    source: PathBuf,
+    /// The generated crate's name.
+    #[arg(long)]
+    name: String,
+    /// The generated crate's edition.
+    #[arg(long, default_value = "2021")]
+    edition: String,
+    /// Where the document goes; without it the unit is only recorded.
+    #[arg(long)]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    select: cmd_dump::Select,
+    #[command(flatten)]
+    how: How,
+}
+
+#[derive(Args)]
+struct SelfCheck {
+    /// The compiler to look at.
+    #[arg(long, env = "RUSTC", default_value = "rustc")]
+    rustc: PathBuf,
 }
 
 #[derive(Args)]
@@ -132,6 +168,31 @@ fn dump(args: Dump) -> Result<()> {
     }
 }
 
+fn query(args: Query) -> Result<()> {
+    let unit = Unit::load(&args.unit)?;
+    let rustc = rustc_of(&args.unit, &unit)?;
+    let (path, query) = cmd_query::record(&args.unit, &unit, &rustc, &args.source, &args.name, &args.edition)?;
+    println!("{}", path.display());
+    match args.out {
+        Some(out) => cmd_dump::run(&path, &query, &rustc, &args.how.request()?, &args.select, &out),
+        None => Ok(()),
+    }
+}
+
+fn self_check(args: &SelfCheck) -> Result<()> {
+    let rustc = Rustc::ask(&args.rustc)?;
+    let (grammar, note) = Grammar::for_release(&rustc.release);
+    let said = serde_json::json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "wire_version": WIRE_VERSION,
+        "grammar": grammar.name(),
+        "note": note,
+        "rustc": rustc,
+    });
+    println!("{said}");
+    Ok(())
+}
+
 fn layouts(args: Layouts) -> Result<()> {
     let unit = Unit::load(&args.unit)?;
     let rustc = rustc_of(&args.unit, &unit)?;
@@ -161,6 +222,8 @@ fn main() -> ExitCode {
         match Cli::parse().command {
             Command::Dump(args) => dump(args).map(|()| 0),
             Command::Layouts(args) => layouts(args).map(|()| 0),
+            Command::Query(args) => query(args).map(|()| 0),
+            Command::SelfCheck(args) => self_check(&args).map(|()| 0),
             Command::Parse(args) => cmd_parse::run(&args).map(|()| 0),
         }
     };

@@ -71,13 +71,23 @@ impl Unit {
         Args::parse(&self.args)
     }
 
-    /// The source files that rustc read, from its dep-info.
+    /// The source files that rustc read, as its dep-info has them; the root alone before there is one.
     pub fn sources(&self) -> Vec<PathBuf> {
-        let Some(path) = &self.dep_info else {
-            return Vec::new();
-        };
-        let text = std::fs::read_to_string(self.cwd.join(path)).unwrap_or_default();
-        dep_info_files(&text).into_iter().map(|file| self.cwd.join(file)).collect()
+        let text = self.dep_info.as_ref().and_then(|path| std::fs::read_to_string(self.cwd.join(path)).ok());
+        let mut files = dep_info_files(&text.unwrap_or_default());
+        if let Some(root) = self.parsed().input().map(PathBuf::from).filter(|root| !files.contains(root)) {
+            files.push(root);
+        }
+        files.into_iter().map(|file| self.cwd.join(file)).collect()
+    }
+
+    /// The same crate as a library, whatever cargo made of it.
+    pub fn as_library(&self) -> Self {
+        let mut unit = self.clone();
+        unit.args = self.parsed().without(&["--crate-type", "--test"]).to_vec();
+        unit.args.push("--crate-type=lib".to_owned());
+        unit.crate_types = vec!["lib".to_owned()];
+        unit
     }
 
     /// The metadata files of this unit's direct dependencies.

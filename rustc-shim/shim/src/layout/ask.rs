@@ -14,7 +14,7 @@ use crate::layout::read;
 use crate::layout::source::{Source, Surrogate, Writer};
 use crate::layout::ty::{self, Ty};
 use crate::unit::Unit;
-use crate::wire::LayoutData;
+use crate::wire::{FieldsShape, LayoutData};
 
 /// One type asked for and what came of it.
 #[derive(Debug, Clone)]
@@ -35,6 +35,8 @@ pub struct Answers {
     pub unusable: BTreeSet<usize>,
     /// Library features that the types' paths need.
     pub features: BTreeSet<String>,
+    /// The attribute that prints layouts, as this rustc calls it.
+    attribute: &'static str,
 }
 
 /// Features without which the generated crates do not compile.
@@ -64,10 +66,10 @@ pub fn ask(
             surrogates: writer.surrogates,
             unusable: BTreeSet::new(),
             features: FEATURES.iter().map(|feature| (*feature).to_owned()).collect(),
+            attribute: if rustc.minor() >= (1, 96) { "rustc_dump_layout" } else { "rustc_layout" },
         },
         without_impls: BTreeSet::new(),
         refused: BTreeMap::new(),
-        attribute: if rustc.minor() >= (1, 96) { "rustc_dump_layout" } else { "rustc_layout" },
     };
     let args: Vec<String> = externs.args(own);
     let mut args = args;
@@ -83,6 +85,55 @@ pub fn ask(
         }
     }
     Ok(asking.answers)
+}
+
+/// The discriminant of types that have one value only, where rustc can be asked for it: for a struct it is zero.
+///
+/// Constants are evaluated whatever their privacy, and the length of an array is printed with its layout.
+pub fn discriminants(
+    answers: &Answers,
+    of: &[usize],
+    unit: &Unit,
+    rustc: &Rustc,
+    externs: &Externs,
+    own: &Path,
+    workshop: &Workshop,
+) -> Result<BTreeMap<usize, i64>> {
+    let mut out = BTreeMap::new();
+    if of.is_empty() {
+        return Ok(out);
+    }
+    let mut features = answers.features.clone();
+    features.extend(["core_intrinsics", "const_discriminant"].map(str::to_owned));
+    let features: Vec<&str> = features.iter().map(String::as_str).collect();
+    let head = format!("#![feature({})] #![allow(warnings)] {}", features.join(", "), externs.prelude());
+    let mut lines: Lines<usize> = Lines::new(&head);
+    let attribute = answers.attribute;
+    for index in of {
+        let Some(source) = answers.asked[*index].source.as_ref().filter(|source| source.needs.is_empty()) else {
+            continue;
+        };
+        let text = &source.text;
+        let value = format!(
+            "unsafe {{ core::intrinsics::discriminant_value(core::mem::MaybeUninit::<{text}>::uninit().assume_init_ref()) \
+             as isize as usize }}"
+        );
+        lines.push(*index, &format!("#[{attribute}(debug)] pub type __X{index} = [(); {{ {value} }}];"));
+    }
+    let mut args = externs.args(own);
+    args.push("--emit=metadata".to_owned());
+    args.push(format!("--out-dir={}", workshop.path("").display()));
+    let output = workshop.compile(unit, rustc, "discriminants.rs", lines.text(), &args)?;
+    for said in errors(&output)? {
+        let (Some(index), Some(text)) = (said.line.and_then(|line| lines.owner(line)), printed_layout(&said.message))
+        else {
+            continue;
+        };
+        if let Ok(LayoutData { fields: FieldsShape::Array { count, .. }, .. }) = read::layout(text) {
+            out.insert(index, count as i64);
+        }
+    }
+    Ok(out)
 }
 
 const PENDING: &str = "";
@@ -122,7 +173,6 @@ struct Asking {
     without_impls: BTreeSet<usize>,
     /// Surrogates that rustc refuses, with its reason.
     refused: BTreeMap<usize, String>,
-    attribute: &'static str,
 }
 
 impl Asking {
@@ -156,7 +206,7 @@ impl Asking {
         }
         for (index, asked) in pending() {
             if let Some(source) = &asked.source {
-                let alias = format!("#[{}(debug)] pub type __X{index} = {};", self.attribute, source.text);
+                let alias = format!("#[{}(debug)] pub type __X{index} = {};", self.answers.attribute, source.text);
                 lines.push(Owner::Alias(index), &alias);
             }
         }
@@ -214,8 +264,8 @@ impl Asking {
 
     /// The attribute changed its name between releases; nightlies around the change have either.
     fn other_attribute(&mut self) -> bool {
-        let other = if self.attribute == "rustc_layout" { "rustc_dump_layout" } else { "rustc_layout" };
-        std::mem::replace(&mut self.attribute, other) != other
+        let other = if self.answers.attribute == "rustc_layout" { "rustc_dump_layout" } else { "rustc_layout" };
+        std::mem::replace(&mut self.answers.attribute, other) != other
     }
 
     /// Fails what is left with what rustc said in general.

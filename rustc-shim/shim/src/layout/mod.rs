@@ -14,13 +14,15 @@ pub mod ty;
 pub mod witness;
 
 use std::collections::HashSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::dump;
 use crate::fail::{Failure, Result};
 use crate::files;
-use crate::invoke::Rustc;
+use crate::invoke::{Run, Rustc};
 use crate::layout::ask::Asked;
 use crate::layout::debuginfo::Kind;
 use crate::layout::ty::Ty;
@@ -65,11 +67,16 @@ pub fn layouts(
             texts.push(ty.text.clone());
         }
     }
-    let own_metadata = own_metadata(unit)?;
+    let own_metadata = own_metadata(unit_path, unit, rustc)?;
     let externs = externs::Externs::of(unit_path, unit, rustc)?;
     let workshop = query::Workshop::new(unit_path, "layouts")?;
     let answers = ask::ask(&texts, unit, rustc, &externs, &own_metadata, &workshop)?;
-    let witness = witness::witness(&answers, unit, rustc, &externs, &own_metadata, &workshop)?;
+    let mut witness = witness::witness(&answers, unit, rustc, &externs, &own_metadata, &workshop)?;
+    let unknown: Vec<usize> = (0..answers.asked.len())
+        .filter(|index| witness::only_value(&answers.asked[*index]) && !witness.infos.contains_key(index))
+        .collect();
+    let private = ask::discriminants(&answers, &unknown, unit, rustc, &externs, &own_metadata, &workshop)?;
+    witness.discriminants.extend(private.into_iter().map(|(index, value)| (index, value.to_string())));
     let mut judge = Judge { unit_path, unit, rustc, witness, own: None };
     if effort == Effort::Full {
         judge.own()?;
@@ -138,7 +145,17 @@ impl Judge<'_> {
             checked_by.push("print-type-sizes".to_owned());
         }
         let several = matches!(layout.variants, Variants::Multiple { .. });
-        let variant_names = match self.kind(index, asked)? {
+        let mut kind = self.definition(index, asked)?;
+        if let (Some(Kind::Enum(variants)), true) = (&mut kind, witness::only_value(asked)) {
+            if let [only] = variants.as_mut_slice() {
+                // The one case in which a discriminant that the layout does not hold need not be the index.
+                match self.witness.discriminants.get(&index) {
+                    Some(value) => only.discriminant.clone_from(value),
+                    None => return Ok(Err("the discriminant of its only variant cannot be asked for".to_owned())),
+                }
+            }
+        }
+        let variant_names = match kind {
             Some(Kind::Plain) if several => return Err(disagree("it has variants, but is no enum")),
             Some(Kind::Plain) => None,
             Some(Kind::Enum(variants)) => Some(variants),
@@ -159,16 +176,10 @@ impl Judge<'_> {
     }
 
     /// What the definition of a type is, from the nearest source that knows.
-    fn kind(&mut self, index: usize, asked: &Asked) -> Result<Option<Kind>> {
+    fn definition(&mut self, index: usize, asked: &Asked) -> Result<Option<Kind>> {
         let Some(path) = asked.ty.as_ref().and_then(Ty::adt_path) else { return Ok(Some(Kind::Plain)) };
         if let Some(info) = self.witness.infos.get(&index) {
-            let mut kind = info.shape.kind();
-            if let (Kind::Enum(variants), Some(value)) = (&mut kind, self.witness.discriminants.get(&index)) {
-                if let [only] = variants.as_mut_slice() {
-                    only.discriminant.clone_from(value);
-                }
-            }
-            return Ok(Some(kind));
+            return Ok(Some(info.shape.kind()));
         }
         if let Some(kind) = self.witness.stand_ins.get(&index) {
             return Ok(Some(kind.clone()));
@@ -182,11 +193,31 @@ impl Judge<'_> {
     }
 }
 
-/// The metadata file through which other crates see the unit's.
-fn own_metadata(unit: &Unit) -> Result<PathBuf> {
-    let path = unit.metadata.as_ref().map(|path| unit.cwd.join(path));
-    path.filter(|path| path.exists())
-        .ok_or_else(|| Failure::usage(format!("the metadata of crate {} is gone: build it again", unit.crate_name)))
+/// The metadata file through which other crates see the unit's: cargo's, or one of our own where cargo's is none
+/// that can be used (executables have empty ones, query crates none at all).
+pub fn own_metadata(unit_path: &Path, unit: &Unit, rustc: &Rustc) -> Result<PathBuf> {
+    let library = unit.crate_types.iter().any(|kind| matches!(kind.as_str(), "lib" | "rlib" | "dylib"));
+    let given = unit.metadata.as_ref().map(|path| unit.cwd.join(path));
+    if let Some(path) = given.filter(|path| library && path.exists()) {
+        return Ok(path);
+    }
+    let stem = unit_path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let path = std::path::absolute(unit_path.with_file_name(format!("lib{stem}.own.rmeta")))
+        .map_err(|error| Failure::internal(format!("the current directory is not to be had: {error}")))?;
+    let key = path.with_extension("key");
+    let stamp = dump::stamp(unit, rustc, &[]);
+    if path.exists() && fs::read_to_string(&key).is_ok_and(|known| known == stamp) {
+        return Ok(path);
+    }
+    let mut run = Run::again(&unit.as_library(), rustc, dump::unit_thresholds(unit));
+    run.args(["--emit=metadata".to_owned(), "-o".to_owned(), path.to_string_lossy().into_owned()]);
+    let output = run.output()?;
+    if !output.status.success() {
+        eprint!("{}", String::from_utf8_lossy(&output.stderr));
+        return Err(Failure::rustc());
+    }
+    files::write_atomic(&key, stamp.as_bytes())?;
+    Ok(path)
 }
 
 /// rustc's identity as documents carry it.

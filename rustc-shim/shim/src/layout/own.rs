@@ -7,9 +7,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::dump::unit_thresholds;
+use crate::dump;
 use crate::fail::{Failure, Result};
-use crate::files::{self, Fingerprint};
+use crate::files;
 use crate::invoke::{Run, Rustc};
 use crate::layout::debuginfo::{Kind, Metadata};
 use crate::layout::query::Workshop;
@@ -31,7 +31,7 @@ impl Own {
     pub fn of(unit_path: &Path, unit: &Unit, rustc: &Rustc) -> Result<Self> {
         let stem = unit_path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let cache = unit_path.with_file_name(format!(".{stem}.own.json"));
-        let stamp = stamp(unit, rustc);
+        let stamp = dump::stamp(unit, rustc, &[]);
         if let Some(known) = files::read_json::<Self>(&cache).ok().filter(|known| known.stamp == stamp) {
             return Ok(known);
         }
@@ -44,7 +44,7 @@ impl Own {
     fn ask(unit_path: &Path, unit: &Unit, rustc: &Rustc) -> Result<Self> {
         let workshop = Workshop::new(unit_path, "own")?;
         let ir = workshop.path("own.ll");
-        let mut run = Run::again(unit, rustc, unit_thresholds(unit));
+        let mut run = Run::again(unit, rustc, dump::unit_thresholds(unit));
         run.args(["-Ztrim-diagnostic-paths=no", "-Zverbose-internals", "-Zprint-type-sizes"]);
         // Everything without type parameters is compiled, used or not.
         run.args(["-Cdebuginfo=2", "-Cno-prepopulate-passes", "-Ccodegen-units=1", "-Clink-dead-code=yes"]);
@@ -60,18 +60,6 @@ impl Own {
         let sizes = type_sizes(&String::from_utf8_lossy(&output.stdout))?;
         Ok(Self { sizes, definitions: Metadata::of(&text).definitions(), ..Self::default() })
     }
-}
-
-fn stamp(unit: &Unit, rustc: &Rustc) -> String {
-    let mut print = Fingerprint::new();
-    print.add_file(&rustc.program).add(&rustc.release).add(&rustc.commit_hash).add(&unit.args).add(&unit.env);
-    for source in unit.sources() {
-        print.add_file(&source);
-    }
-    for (_, path) in unit.externs() {
-        print.add_file(&path);
-    }
-    print.finish()
 }
 
 /// Lines ``print-type-size type: `T`: 8 bytes, alignment: 4 bytes``.

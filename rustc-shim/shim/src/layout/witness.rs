@@ -44,7 +44,7 @@ fn worth_asking(asked: &Asked) -> bool {
 }
 
 /// A type with one value: where that is an enum's variant, its discriminant is written nowhere in the layout.
-fn only_value(asked: &Asked) -> bool {
+pub fn only_value(asked: &Asked) -> bool {
     let single = |layout: &LayoutData| {
         layout.size == 0 && !layout.uninhabited && matches!(layout.variants, Variants::Single { .. })
     };
