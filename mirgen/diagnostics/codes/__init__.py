@@ -1,7 +1,7 @@
 """The registry of diagnostic codes: what ``cargo mirgen explain MG0042`` says.
 
-The first two digits are the stage: 00 rustc's text and the toolchain, 01 kernels, 02 what a kernel reaches, 03 types
-and constructs, 04 operations and intrinsics, 05 targets and linking.
+The first two digits are the stage: 00 rustc's text and the toolchain, 01 kernels, 02 what a kernel reaches, 03 types,
+constructs, constants and intrinsics, 04 the simulator, 05 targets and linking.  A new code is entered here first.
 """
 
 from __future__ import annotations

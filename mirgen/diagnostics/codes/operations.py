@@ -1,10 +1,118 @@
-"""MG04xx: operations and intrinsics."""
+"""MG036x, MG037x, MG04xx: constants, intrinsics, operations."""
 
 from __future__ import annotations
 
 from mirgen.diagnostics.codes.code import code
 
 CODES = (
+    code(
+        "MG0361",
+        "rustc did not evaluate a constant",
+        """
+        The MIR names a constant by its path and rustc did not print its value, as it does in code that is still generic.
+        mirgen asks for the bytes of such constants in a crate of its own; that needs a path that can be named there.
+
+        What to do: make the constant (and what leads to it) `pub`, or bind it to a `const` outside of generic code.
+        """,
+    ),
+    code(
+        "MG0362",
+        "the value of a constant parameter is not known",
+        """
+        The function is generic over a constant (`const N: usize`) and was not compiled for one value of it. Call it from
+        a function that is not generic and small enough to be inlined, or mark it `#[inline]`.
+        """,
+    ),
+    code(
+        "MG0363",
+        "a constant refers to something that the device does not have",
+        """
+        A constant holds the address of a vtable, of a foreign static, of a type's identity or of memory that is gone.
+        Vtables belong to trait objects: see MG0310. Foreign statics (`extern "C" { static X: .. }`) live in the host's
+        process only: pass their value as an argument.
+        """,
+    ),
+    code(
+        "MG0364",
+        "a constant holds a part of a pointer",
+        """
+        The bytes of a pointer stand at an odd place or are cut up, which no linker can fill in. Keep whole, aligned
+        pointers in constants.
+        """,
+    ),
+    code(
+        "MG0370",
+        "a compiler intrinsic is not known",
+        """
+        The code reaches one of rustc's own intrinsics (`core::intrinsics::..`) that mirgen has no lowering for. Stable
+        Rust reaches them through the standard library only: the message shows by which call. `docs/` lists those that
+        are supported.
+        """,
+    ),
+    code(
+        "MG0371",
+        "an atomic operation does not exist on the device",
+        """
+        PTX has atomic operations on integers of 8 to 64 bits and additions of floats; not every operation exists for
+        every type. Use an integer of 32 or 64 bits, or a loop of `compare_exchange` on the value's bits.
+        """,
+    ),
+    code(
+        "MG0372",
+        "an atomic value has a size that the device cannot handle at once",
+        """
+        Values of 1, 2, 4 and 8 bytes can be read and written as one. Put larger ones behind a lock of your own, or split
+        them.
+        """,
+    ),
+    code(
+        "MG0373",
+        "the distance of pointers to a zero-sized type",
+        """
+        `offset_from` divides by the size of the type, which is zero here. Compare the pointers instead.
+        """,
+    ),
+    code(
+        "MG0374",
+        "the size of a value is not known on the device",
+        """
+        `size_of_val` or `align_of_val` of a trait object asks its vtable, which the device does not have: see MG0310.
+        """,
+    ),
+    code(
+        "MG0375",
+        "panics cannot be caught on the device",
+        """
+        A panic ends the kernel at once: nothing unwinds, so `catch_unwind` has nothing to catch. Return a `Result`, or
+        write an error flag to memory that the host reads.
+        """,
+    ),
+    code(
+        "MG0376",
+        "a property of a type was left to run time",
+        """
+        `size_of`, `type_id`, `type_name` and their like are constants that rustc evaluates for concrete types. A call of
+        one was left in code that is still generic: make the function that uses it small enough to be inlined, or mark it
+        `#[inline]`.
+        """,
+    ),
+    code(
+        "MG0377",
+        "SIMD of the host's processor",
+        """
+        `core::arch` and `core::simd` are compiled to instructions of one processor. On the device every thread is a lane
+        already: use the portable path of the crate. Many crates choose it by `cfg(target_arch)`, so compile for
+        `nvptx64-nvidia-cuda` (`rustup target add nvptx64-nvidia-cuda`, or `cargo mirgen setup`).
+        """,
+    ),
+    code(
+        "MG0378",
+        "an atomic operation does not have that ordering",
+        """
+        Loads are `Relaxed`, `Acquire` or `SeqCst`; stores are `Relaxed`, `Release` or `SeqCst`. rustc refuses other
+        orderings where it sees them as constants.
+        """,
+    ),
     code(
         "MG0410",
         "the simulator does not have a mathematical function",
