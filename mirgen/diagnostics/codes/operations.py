@@ -9,8 +9,9 @@ CODES = (
         "MG0361",
         "rustc did not evaluate a constant",
         """
-        The MIR names a constant by its path and rustc did not print its value, as it does in code that is still generic.
-        mirgen asks for the bytes of such constants in a crate of its own; that needs a path that can be named there.
+        The MIR names a constant by its path and rustc did not print its value, as it does in code that is still
+        generic. mirgen asks for the bytes of such constants in a crate of its own; that needs a path that can be
+        named there.
 
         What to do: make the constant (and what leads to it) `pub`, or bind it to a `const` outside of generic code.
         """,
@@ -19,8 +20,8 @@ CODES = (
         "MG0362",
         "the value of a constant parameter is not known",
         """
-        The function is generic over a constant (`const N: usize`) and was not compiled for one value of it. Call it from
-        a function that is not generic and small enough to be inlined, or mark it `#[inline]`.
+        The function is generic over a constant (`const N: usize`) and was not compiled for one value of it. Call it
+        from a function that is not generic and small enough to be inlined, or mark it `#[inline]`.
         """,
     ),
     code(
@@ -28,8 +29,8 @@ CODES = (
         "a constant refers to something that the device does not have",
         """
         A constant holds the address of a vtable, of a foreign static, of a type's identity or of memory that is gone.
-        Vtables belong to trait objects: see MG0310. Foreign statics (`extern "C" { static X: .. }`) live in the host's
-        process only: pass their value as an argument.
+        Vtables belong to trait objects: see MG0310. Foreign statics (`extern "C" { static X: .. }`) live in the
+        host's process only: pass their value as an argument.
         """,
     ),
     code(
@@ -44,9 +45,9 @@ CODES = (
         "MG0370",
         "a compiler intrinsic is not known",
         """
-        The code reaches one of rustc's own intrinsics (`core::intrinsics::..`) that mirgen has no lowering for. Stable
-        Rust reaches them through the standard library only: the message shows by which call. `docs/` lists those that
-        are supported.
+        The code reaches one of rustc's own intrinsics (`core::intrinsics::..`) that mirgen has no lowering for.
+        Stable Rust reaches them through the standard library only: the message shows by which call. `docs/` lists
+        those that are supported.
         """,
     ),
     code(
@@ -61,8 +62,8 @@ CODES = (
         "MG0372",
         "an atomic value has a size that the device cannot handle at once",
         """
-        Values of 1, 2, 4 and 8 bytes can be read and written as one. Put larger ones behind a lock of your own, or split
-        them.
+        Values of 1, 2, 4 and 8 bytes can be read and written as one. Put larger ones behind a lock of your own, or
+        split them.
         """,
     ),
     code(
@@ -83,25 +84,25 @@ CODES = (
         "MG0375",
         "panics cannot be caught on the device",
         """
-        A panic ends the kernel at once: nothing unwinds, so `catch_unwind` has nothing to catch. Return a `Result`, or
-        write an error flag to memory that the host reads.
+        A panic ends the kernel at once: nothing unwinds, so `catch_unwind` has nothing to catch. Return a `Result`,
+        or write an error flag to memory that the host reads.
         """,
     ),
     code(
         "MG0376",
         "a property of a type was left to run time",
         """
-        `size_of`, `type_id`, `type_name` and their like are constants that rustc evaluates for concrete types. A call of
-        one was left in code that is still generic: make the function that uses it small enough to be inlined, or mark it
-        `#[inline]`.
+        `size_of`, `type_id`, `type_name` and their like are constants that rustc evaluates for concrete types. A call
+        of one was left in code that is still generic: make the function that uses it small enough to be inlined, or
+        mark it `#[inline]`.
         """,
     ),
     code(
         "MG0377",
         "SIMD of the host's processor",
         """
-        `core::arch` and `core::simd` are compiled to instructions of one processor. On the device every thread is a lane
-        already: use the portable path of the crate. Many crates choose it by `cfg(target_arch)`, so compile for
+        `core::arch` and `core::simd` are compiled to instructions of one processor. On the device every thread is a
+        lane already: use the portable path of the crate. Many crates choose it by `cfg(target_arch)`, so compile for
         `nvptx64-nvidia-cuda` (`rustup target add nvptx64-nvidia-cuda`, or `cargo mirgen setup`).
         """,
     ),
@@ -117,8 +118,8 @@ CODES = (
         "MG0410",
         "the simulator does not have a mathematical function",
         """
-        Mathematical functions of the device crate are NVIDIA's libdevice on the GPU, and the host's maths library
-        in the simulator. A few of libdevice's have no counterpart there (`rsqrt` approximations, `normcdf`, Bessel
+        Mathematical functions of the device crate are NVIDIA's libdevice on the GPU, and the host's maths library in
+        the simulator. A few of libdevice's have no counterpart there (`rsqrt` approximations, `normcdf`, Bessel
         functions of some orders): kernels that use them run on the GPU only.
         """,
     ),
