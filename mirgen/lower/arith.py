@@ -73,7 +73,7 @@ def lower_unary(fx: FunctionContext, op: str, operand: Value, ty: Ty, result: La
     match op, operand, ty:
         case "Not", Scalar(value), IntTy() | BoolTy():
             return Scalar(fx.b.not_(value), result)
-        case "Neg", Scalar(value), IntTy():
+        case "Neg", Scalar(value), IntTy(signed=True):
             return Scalar(fx.b.sub(types.const_int(value.type, 0), value), result)
         case "Neg", Scalar(value), FloatTy():
             return Scalar(floats.neg(fx.b, value), result)

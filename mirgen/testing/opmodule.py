@@ -21,7 +21,7 @@ I64 = ir.IntType(64)
 
 
 class OpModule:
-    """Add operations, then :meth:`run` them; :meth:`check_devices` compiles the same text for the GPU."""
+    """Add operations, then :meth:`run` them; :meth:`device_ptx` compiles the same text for the GPU."""
 
     def __init__(self) -> None:
         self.module = ir.Module("ops")
@@ -70,12 +70,17 @@ class OpModule:
         address = self._engine.get_function_address(name)
         call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(address)
         call(ctypes.addressof(source), ctypes.addressof(sink), len(cases))
-        words = [int.from_bytes(sink.raw[at : at + SLOT], "little") for at in range(0, SLOT * results * len(cases), SLOT)]
+        ends = range(0, SLOT * results * len(cases), SLOT)
+        words = [int.from_bytes(sink.raw[at : at + SLOT], "little") for at in ends]
         return [tuple(words[at : at + results]) for at in range(0, len(words), results)]
 
-    def check_devices(self) -> None:
-        """LLVM's NVPTX and both dialects of libNVVM must accept the module, and ptxas their PTX."""
-        consumers.check_all(str(self.module), self.names)
+    def device_ptx(self) -> dict[tuple[str, str], str]:
+        """PTX of the operations as kernels, by every device consumer; raises ToolError where one refuses."""
+        annotations = self.module.add_named_metadata("nvvm.annotations")
+        for name in self.names:
+            function = self.module.get_global(name)
+            annotations.add(self.module.add_metadata([function, "kernel", ir.Constant(ir.IntType(32), 1)]))
+        return consumers.device_ptx(str(self.module), self.names)
 
 
 def _load(b: ir.IRBuilder, base: ir.Value, at: ir.Value, ty: ir.Type) -> ir.Value:
