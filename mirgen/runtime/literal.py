@@ -104,7 +104,7 @@ def _made(ty: RustType, name: str, args: list[str], where: str) -> NDArray[Any]:
                 value = "true"
             return np.frombuffer(_packed(ty, value, where) * count, ty.dtype).copy()
         case "arange":
-            if ty.dtype.kind not in "iuf":
+            if not (ty.is_integer or ty.is_float) or ty.dtype.kind == "V":
                 raise ArgumentTypeError(f"arange makes no `{ty.text}`", where)
             if ty.is_integer and count - 1 > ty.integer_range[1]:
                 raise ArgumentValueError(f"{count - 1} is out of range for `{ty.text}`", where)

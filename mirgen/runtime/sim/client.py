@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -126,11 +127,12 @@ class Simulator:
         self.registry = BufferRegistry()
         self._lock = threading.RLock()
         self._worker: _Worker | None = None
-        self._owner = os.getpid()
         self._native: dict[str, _Native] = {}
         self._drop: list[int] = []
         self._status_fd = -1
         self._status = layout.StatusPage()
+        itself = weakref.ref(self)
+        os.register_at_fork(after_in_child=lambda: _after_fork(itself()))
 
     # ---- public ------------------------------------------------------------------------------------------
 
@@ -181,6 +183,13 @@ class Simulator:
         with self._lock:
             self._drop += self.pool.give_back(buffers)
 
+    def forget(self) -> None:
+        """In the child of a fork: the worker, its buffers and the status page are the parent's."""
+        self._lock = threading.RLock()
+        self._worker, self._status_fd = None, -1
+        self.pool = BufferPool()
+        self._drop.clear()
+
     def close(self) -> None:
         """Ends the worker; the next launch starts another."""
         with self._lock:
@@ -189,9 +198,6 @@ class Simulator:
     # ---- the worker --------------------------------------------------------------------------------------
 
     def _start(self) -> _Worker:
-        if self._owner != os.getpid():
-            # A fork: the worker belongs to the parent process.
-            self._worker, self._owner, self._status_fd = None, os.getpid(), -1
         if self._worker is not None:
             if self._worker.process.poll() is None:
                 return self._worker
@@ -342,6 +348,11 @@ class _WorkerDiedError(Exception):
         how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
         super().__init__(how)
         self.status = status
+
+
+def _after_fork(simulator: Simulator | None) -> None:
+    if simulator is not None:
+        simulator.forget()
 
 
 def unlinear(index: int, extent: Dim3) -> Dim3:
