@@ -27,8 +27,11 @@ def is_open(ty: t.Ty) -> bool:
     match ty:
         case t.UnsupportedTy():
             return True
-        case t.TupleTy(elems=parts) | t.AdtTy(args=parts):
-            return any(is_open(x) for x in parts) or (isinstance(ty, t.AdtTy) and any("/#" in c for c in ty.const_args))
+        case t.TupleTy(elems=parts):
+            return any(is_open(x) for x in parts)
+        case t.AdtTy(path=path, args=parts, const_args=consts):
+            # A path like `<impl Fn(u8) as FnOnce<(u8,)>>::Output` may be a projection or a type inside an impl.
+            return path.startswith("<") or any(is_open(x) for x in parts) or any("/#" in c for c in consts)
         case t.PointerTy(pointee=inner) | t.SliceTy(elem=inner):
             return is_open(inner)
         case t.ArrayTy(elem=inner, length=length):
