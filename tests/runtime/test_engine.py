@@ -19,7 +19,7 @@ from mirgen.runtime.errors import (
     KernelTrapError,
     Site,
 )
-from mirgen.runtime.sim.client import BufferPointer, SimLaunch, SimModule, SimOptions, Simulator
+from mirgen.runtime.sim.client import BufferPointer, SimLaunch, SimModule, SimOptions, Simulator, fill_message
 from mirgen.runtime.sim.memory import Buffer
 
 HEAD = """
@@ -458,3 +458,17 @@ def test_launches_from_several_threads(sim: Simulator) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("plain", "plain"),
+        ("the len is {} but the index is {}", "the len is 3 but the index is 255"),
+        ("{} at {:#x}", "3 at 0xff"),
+        ("{{}} {} {{{}}}", "{} 3 {255}"),
+        ("left {", "left {"),
+    ],
+)
+def test_messages(message: str, expected: str) -> None:
+    assert fill_message(message, 3, 255) == expected

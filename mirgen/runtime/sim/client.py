@@ -6,6 +6,7 @@ import ctypes
 import hashlib
 import mmap
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -289,7 +290,7 @@ class Simulator:
         thread = unlinear(report.thread, launch.block)
         match report.kind:
             case layout.PANIC:
-                message = _fill(site.message, report.a, report.b)
+                message = fill_message(site.message, report.a, report.b)
                 raise KernelPanicError(message, kernel=launch.name, block=block, thread=thread, location=site.location)
             case layout.TRAP:
                 raise KernelTrapError("executed a trap", kernel=launch.name, block=block, thread=thread)
@@ -367,11 +368,20 @@ def _site(module: SimModule, index: int) -> Site:
     return Site(f"site {index}")
 
 
-def _fill(message: str, *values: int) -> str:
-    """Fills a message's ``{}`` in order."""
-    for value in values:
-        message = message.replace("{}", str(value), 1)
-    return message
+def fill_message(message: str, *values: int) -> str:
+    """A Rust format string with ``{}`` and ``{:#x}`` for ``values`` in order, and doubled literal braces."""
+    left = iter(values)
+
+    def part(match: re.Match[str]) -> str:
+        match match[0]:
+            case "{{" | "}}" as braces:
+                return braces[0]
+            case "{:#x}":
+                return f"{next(left):#x}"
+            case _:
+                return str(next(left))
+
+    return re.sub(r"\{\{|\}\}|\{\}|\{:#x\}", part, message)
 
 
 def _where(module: SimModule, site: int, thread: Dim3) -> str:
