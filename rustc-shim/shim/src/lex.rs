@@ -24,6 +24,9 @@ pub fn line_of(text: &str, offset: usize) -> u64 {
     1 + text.as_bytes()[..end].iter().filter(|&&b| b == b'\n').count() as u64
 }
 
+/// Bytes of the longest group that may hold a source location: a path of the system's longest, and some more.
+const LONGEST_LOCATION: usize = 5000;
+
 /// A position in a text.
 #[derive(Clone)]
 pub struct Cursor<'a> {
@@ -184,7 +187,7 @@ impl<'a> Cursor<'a> {
     /// End of a group that holds a source location, `..FILE:L:C: L:C` and optionally ` (#N)`, then `close`: file names
     /// may hold brackets of any kind.  `None` when no such group closes on this line.
     fn located_end(&self, close: u8) -> Option<usize> {
-        let line = self.line_end();
+        let line = self.line_end().min(self.pos + LONGEST_LOCATION);
         let bytes = self.bytes();
         (self.pos..line).find(|&at| bytes[at] == close && ends_with_location(&self.src[self.pos..at])).map(|at| at + 1)
     }

@@ -18,6 +18,8 @@ pub struct Reader<'a, 't> {
     pub locals: Vec<Option<TyId>>,
     /// Text is `-Zunpretty=stable-mir`'s: copies and constants have no keyword.
     pub stable: bool,
+    /// How many signatures end where the type read last ends: `fn() -> &fn()` has two.
+    pub edge_sigs: u32,
     depth: u32,
 }
 
@@ -36,7 +38,7 @@ impl<'a> DerefMut for Reader<'a, '_> {
 
 impl<'a, 't> Reader<'a, 't> {
     pub fn new(cur: Cursor<'a>, tables: &'t mut Tables, grammar: Grammar) -> Self {
-        Reader { cur, tables, grammar, locals: Vec::new(), stable: false, depth: 0 }
+        Reader { cur, tables, grammar, locals: Vec::new(), stable: false, edge_sigs: 0, depth: 0 }
     }
 
     /// Runs `read` one level deeper, or fails where nesting is absurd.

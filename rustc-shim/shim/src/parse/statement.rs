@@ -3,7 +3,7 @@
 use super::reader::Reader;
 use super::rvalue::Right;
 use crate::lex::Res;
-use crate::wire::{StatementKind, TerminatorKind};
+use crate::wire::{Const, Operand, Rvalue, StatementKind, TerminatorKind};
 
 /// One line of a block.
 pub enum Line {
@@ -93,7 +93,13 @@ impl<'a> Reader<'a, '_> {
         }
         let dest = self.place_ty(&place);
         match self.right(dest)? {
-            Right::Rvalue(rvalue) => Ok(Line::Statement(StatementKind::Assign { place, rvalue })),
+            Right::Rvalue(mut rvalue) => {
+                // A constant is of the type of the place it goes to.
+                if let Rvalue::Use { operand: Operand::Const { value: Const::Unevaluated { ty, .. } } } = &mut rvalue {
+                    *ty = dest;
+                }
+                Ok(Line::Statement(StatementKind::Assign { place, rvalue }))
+            }
             Right::Callee(func) => Ok(Line::Terminator(self.call(place, func)?)),
         }
     }

@@ -40,6 +40,15 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn ty_inner(&mut self, groups: u32) -> Res<TyId> {
+        let open_edge = matches!(self.peek(), Some(b'&' | b'*')) || self.at_fn_type() || self.at("unsafe<");
+        let ty = self.ty_by_first(groups)?;
+        if !open_edge {
+            self.edge_sigs = 0;
+        }
+        Ok(ty)
+    }
+
+    fn ty_by_first(&mut self, groups: u32) -> Res<TyId> {
         let start = self.pos;
         match self.peek() {
             Some(b'&') => {
@@ -224,8 +233,9 @@ impl<'a> Reader<'a, '_> {
             None => self.tables.intern("()", |text| Ty::Tuple { text, elems: Vec::new() }),
         };
         let after = self.pos;
+        let sigs = 1 + if output_at.is_some() { self.edge_sigs } else { 0 };
         let mut found = 0;
-        while found < groups && self.at(" {") && !self.at(" {\n") {
+        while found < groups.min(sigs) && self.at(" {") && !self.at(" {\n") {
             self.pos += 1;
             self.skip_group()?;
             found += 1;
@@ -239,6 +249,7 @@ impl<'a> Reader<'a, '_> {
             self.pos = at;
             output = self.ty_edge(inner)?;
         }
+        self.edge_sigs = sigs;
         let sig = FnSig { inputs, output, abi, is_unsafe, variadic };
         if pointer_only || found == 0 {
             return Ok((sig, None));
