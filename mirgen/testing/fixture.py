@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirgen.errors import InvalidInputError, ToolError
-from mirgen.testing.recipes import fill, one_value
+from mirgen.testing.recipes import fill, from_bytes, one_value
 from mirgen.testing.rust_dtypes import WIDE, Structs, dtype_of
 
 Passed = Literal["value", "ref", "slice", "pointer"]
@@ -129,7 +129,7 @@ def run_native(
             before = inputs[param.name]
             if len(data) != before.nbytes:
                 raise ToolError("native", f"{param.name}: {len(data)} bytes, not {before.nbytes}")
-            outputs[param.name] = np.frombuffer(data, before.dtype).reshape(before.shape).copy()
+            outputs[param.name] = from_bytes(data, param.dtype).reshape(before.shape)
         return outputs
 
 

@@ -33,6 +33,12 @@ def one_value(value: object, dtype: np.dtype[Any]) -> NDArray[Any]:
     return array
 
 
+def from_bytes(data: bytes, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """A writable array of these bytes, the padding of structs included, which numpy's own copies leave undefined."""
+    element, shape = dtype.subdtype or (dtype, ())
+    return np.frombuffer(bytearray(data), np.uint8).view(element).reshape(-1, *shape)
+
+
 def _zero(_rng: np.random.Generator, _recipe: Mapping[str, Any], dtype: np.dtype[Any], length: int) -> NDArray[Any]:
     return np.zeros(length, dtype)
 
@@ -48,7 +54,7 @@ def _bits(rng: np.random.Generator, _recipe: Mapping[str, Any], dtype: np.dtype[
         for name in dtype.names:
             struct[name] = _bits(rng, {}, struct[name].dtype, length)
         return struct
-    return np.frombuffer(rng.bytes(length * dtype.itemsize), dtype).copy()
+    return from_bytes(rng.bytes(length * dtype.itemsize), dtype)
 
 
 def _uniform(rng: np.random.Generator, recipe: Mapping[str, Any], dtype: np.dtype[Any], length: int) -> NDArray[Any]:
@@ -111,7 +117,7 @@ def _special(rng: np.random.Generator, _recipe: Mapping[str, Any], dtype: np.dty
 def _values(_rng: np.random.Generator, recipe: Mapping[str, Any], dtype: np.dtype[Any], length: int) -> NDArray[Any]:
     """The values that the recipe lists, again and again."""
     listed = [one_value(value, dtype).tobytes() for value in recipe["values"]]
-    return np.frombuffer(b"".join(listed[at % len(listed)] for at in range(length)), dtype).copy()
+    return from_bytes(b"".join(listed[at % len(listed)] for at in range(length)), dtype)
 
 
 def _chars(rng: np.random.Generator, _recipe: Mapping[str, Any], dtype: np.dtype[Any], length: int) -> NDArray[Any]:
