@@ -73,14 +73,14 @@ impl ThreadIndex<D1> {
     pub fn get(self) -> usize {
         self.at
     }
+}
 
-    /// To be unique in the grid and to agree with the other sources, `at` must be congruent to this thread's linear index modulo the number of threads.
-    #[inline(always)]
-    fn new(at: usize) -> Self {
-        ThreadIndex {
-            at,
-            brand: PhantomData,
-        }
+/// A witness. To be unique in the grid and to agree with the other sources, `at` must be congruent to this thread's linear index modulo the number of threads.
+#[inline(always)]
+fn witness(at: usize) -> ThreadIndex<D1> {
+    ThreadIndex {
+        at,
+        brand: PhantomData,
     }
 }
 
@@ -143,7 +143,7 @@ fn along(block: usize, size: u32, thread: u32) -> usize {
 #[inline(always)]
 pub fn index_1d() -> ThreadIndex<D1> {
     fact::dimensions::<1>();
-    ThreadIndex::new(along(block::x() as usize, block::size_x(), x()))
+    witness(along(block::x() as usize, block::size_x(), x()))
 }
 
 /// This thread's column and row in a launch of at most two dimensions. Fact: the launch has at most two dimensions.
@@ -165,7 +165,7 @@ pub fn index_2d() -> ThreadIndex<D2> {
 /// In a launch of one dimension it is the same number as [`index_1d`], which costs less.
 #[inline(always)]
 pub fn index_linear() -> ThreadIndex<D1> {
-    ThreadIndex::new(along(block::linear(), block::size(), linear()))
+    witness(along(block::linear(), block::size(), linear()))
 }
 
 /// The indices below `end` that fall to this thread when the grid strides over them. Fact: the launch has one dimension.
@@ -215,7 +215,7 @@ impl Iterator for GridStride {
         let at = self.next;
         if at < self.end {
             self.next = at.wrapping_add(self.stride);
-            Some(ThreadIndex::new(at))
+            Some(witness(at))
         } else {
             None
         }

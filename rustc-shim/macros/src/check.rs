@@ -1,8 +1,7 @@
 //! What a kernel must look like. Everything wrong with it is reported at once.
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
-use syn::spanned::Spanned;
 use syn::{
     Attribute, Error, FnArg, GenericParam, Item, ItemFn, Pat, PatType, Result, ReturnType,
     Signature, Type,
@@ -153,17 +152,13 @@ fn parameter(param: &PatType, safe: bool, errors: &mut Errors) {
         ),
     }
     if let Some((at, message)) = refused(&param.ty, safe) {
-        let error = Error::new(at, message);
-        match &mut errors.0 {
-            Some(errors) => errors.combine(error),
-            none => *none = Some(error),
-        }
+        errors.add(at, &message);
     }
 }
 
 /// Why a type cannot be a parameter, as far as its text says. What it hides behind names is for the trait `KernelParam`.
-fn refused(ty: &Type, safe: bool) -> Option<(Span, String)> {
-    let no = |message: String| Some((ty.span(), message));
+fn refused(ty: &Type, safe: bool) -> Option<(TokenStream, String)> {
+    let no = |message: String| Some((ty.to_token_stream(), message));
     let text = |ty: &Type| {
         ty.to_token_stream()
             .to_string()
@@ -187,7 +182,7 @@ fn refused(ty: &Type, safe: bool) -> Option<(Span, String)> {
             }
             if let Some(lifetime) = reference.lifetime.as_ref().filter(|name| name.ident == "static") {
                 return Some((
-                    lifetime.span(),
+                    lifetime.to_token_stream(),
                     "the memory that a launch gives is borrowed until the launch is done, not `'static`\nhelp: leave the lifetime out".into(),
                 ));
             }
@@ -229,9 +224,9 @@ fn refused(ty: &Type, safe: bool) -> Option<(Span, String)> {
     }
 }
 
-fn generic(ty: &Type) -> Option<(Span, String)> {
+fn generic(ty: &Type) -> Option<(TokenStream, String)> {
     Some((
-        ty.span(),
+        ty.to_token_stream(),
         "a kernel cannot be generic: it is compiled by its name alone\n\
          help: write one kernel for each type, which calls a generic function"
             .into(),
