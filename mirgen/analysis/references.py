@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mirgen.analysis.doomed import doomed_blocks
 from mirgen.mir import place as pl
 from mirgen.mir import rvalue as rv
 from mirgen.mir import statement as st
@@ -16,12 +17,16 @@ from mirgen.mir.ty import Ty
 
 @dataclass(frozen=True, slots=True)
 class CalleeUse:
-    """A function that a body calls (``called``) or takes the address of.  ``diverges``: a call with no return."""
+    """A function that a body calls (``called``) or takes the address of.  ``diverges``: a call with no return.
+
+    ``doomed``: in a block from which control can only panic.
+    """
 
     fn: tys.FnDefTy
     source: SourceInfo
     called: bool
     diverges: bool
+    doomed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,9 @@ class _Walker:
         self.unevaluated: list[tuple[pl.UnevaluatedConst, SourceInfo]] = []
         self.types: set[Ty] = {local.ty for local in body.locals}
         self.drops: list[tuple[pl.Place, SourceInfo]] = []
-        for block in body.blocks:
+        doomed = doomed_blocks(body)
+        for i, block in enumerate(body.blocks):
+            self._doomed = i in doomed
             for statement in block.statements:
                 self._statement(statement)
             self._terminator(block.terminator)
@@ -139,7 +146,7 @@ class _Walker:
         if isinstance(func, pl.Constant) and isinstance(func.const, pl.ZstConst):
             ty = func.const.ty
             if isinstance(ty, tys.FnDefTy):
-                self.callees.append(CalleeUse(ty, source, True, diverges))
+                self.callees.append(CalleeUse(ty, source, True, diverges, self._doomed))
                 self._signature(ty.sig)
                 return
         self._operand(func, source)
@@ -148,7 +155,7 @@ class _Walker:
         if isinstance(operand, pl.Constant) and isinstance(operand.const, pl.ZstConst):
             ty = operand.const.ty
             if isinstance(ty, tys.FnDefTy):
-                self.callees.append(CalleeUse(ty, source, False, False))
+                self.callees.append(CalleeUse(ty, source, False, False, self._doomed))
                 self._signature(ty.sig)
 
     def _signature(self, sig: tys.FnSig) -> None:

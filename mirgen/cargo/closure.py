@@ -19,7 +19,7 @@ from mirgen.ingest import Header
 from mirgen.mir.body import Alloc, Body, FnAlloc, FnKey, MemoryAlloc
 from mirgen.mir.names import erase_regions
 from mirgen.mir.statement import SourceInfo
-from mirgen.mir.ty import FnDefTy
+from mirgen.mir.ty import ClosureTy, FnDefTy, FnPtrTy, PointerTy
 
 _PATH_HEAD = re.compile(r"(?<![\w:}])([A-Za-z_]\w*)::")
 STANDARD_CRATES = frozenset({"core", "alloc", "std"})
@@ -53,7 +53,13 @@ class Unresolved:
     reason: str
     source: SourceInfo
     reached: Reached
-    detail: str = ""
+
+    @property
+    def may_be_inlined(self) -> bool:
+        """Whether the call may vanish when rustc's inliner is given a larger budget."""
+        if self.reason == "precompiled":
+            return "<impl " in self.path or "::<" in self.path
+        return self.reason in ("generic", "trait", "ambiguous")
 
 
 @dataclass(slots=True)
@@ -63,6 +69,8 @@ class Closure:
     functions: dict[FnKey, Reached] = field(default_factory=dict[FnKey, Reached])
     allocs: dict[int, Alloc] = field(default_factory=dict[int, Alloc])
     unresolved: list[Unresolved] = field(default_factory=list[Unresolved])
+    #: addresses without a body that only panicking blocks take: (the body, the callee's text)
+    empty_addresses: list[tuple[Body, str]] = field(default_factory=list[tuple[Body, str]])
     unevaluated: list[tuple[FnKey, Reached, SourceInfo]] = field(
         default_factory=list[tuple[FnKey, Reached, SourceInfo]]
     )
@@ -71,11 +79,15 @@ class Closure:
 class Resolver:
     """Looks callees up in the dumps of a build's crates."""
 
-    def __init__(self, dumps: dict[str, list[CrateDump]], is_intrinsic: Callable[[str], bool]) -> None:
+    def __init__(self, dumps: Callable[[str], list[CrateDump]], is_intrinsic: Callable[[str], bool]) -> None:
         self._dumps = dumps
         self.is_intrinsic = is_intrinsic
         self._references: dict[int, References] = {}
         self._found: dict[FnKey, tuple[CrateDump, Header] | str] = {}
+
+    def forget(self) -> None:
+        """Look everything up anew: dumps have been replaced."""
+        self._found.clear()
 
     def references(self, body: Body) -> References:
         known = self._references.get(id(body))
@@ -83,11 +95,11 @@ class Resolver:
             known = self._references[id(body)] = references(body)
         return known
 
-    def find(self, fn: FnDefTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
-        """Where ``fn``'s body is, or the reason's tag why it is nowhere.  ``home`` is the dump that printed the call."""
-        key = (fn.crate, fn.path)
+    def find(self, item: FnDefTy | ClosureTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
+        """Where ``item``'s body is, or the reason's tag why it is nowhere.  ``home`` is the dump that printed the call."""
+        key = (item.crate, item.path)
         if key not in self._found:
-            self._found[key] = self._find(fn, home)
+            self._found[key] = _find_closure(item, home) if isinstance(item, ClosureTy) else self._find(item, home)
         return self._found[key]
 
     def _find(self, fn: FnDefTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
@@ -105,18 +117,46 @@ class Resolver:
             return "simd"
         if not crates and self._standard(fn):
             return "precompiled"
-        return "trait" if parsed.trait else "unknown"
+        if parsed.trait:
+            return "trait"
+        return "unknown"
 
     def _candidate_crates(self, fn: FnDefTy, home: CrateDump) -> list[CrateDump]:
         definition = definition_path(fn.text)
         names = [definition[0]] if definition and parse_callee(fn.path).trait is None else []
         names += _PATH_HEAD.findall(erase_regions(fn.path))
-        dumps = [dump for name in dict.fromkeys(names) for dump in self._dumps.get(name, ())]
+        dumps = [dump for name in dict.fromkeys(names) for dump in self._dumps(name)]
         return [dump for dump in dumps if dump is not home]
 
     @staticmethod
     def _standard(fn: FnDefTy) -> bool:
-        return any(name in STANDARD_CRATES for name in _PATH_HEAD.findall(fn.path))
+        """Whether nothing but the standard library's items is in the path (a closure is the user's)."""
+        heads = _PATH_HEAD.findall(fn.path)
+        return bool(heads) and all(name in STANDARD_CRATES for name in heads) and "{closure" not in fn.path
+
+
+def called_item(fn: FnDefTy) -> FnDefTy | ClosureTy | None:
+    """What a call of ``fn`` runs: through the ``Fn`` traits, the closure or function that is the first argument.
+
+    ``None`` where that is a function pointer, whose target other references name.
+    """
+    if fn.sig.abi != "rust-call" or not fn.sig.inputs:
+        return fn
+    receiver = fn.sig.inputs[0]
+    while isinstance(receiver, PointerTy):
+        receiver = receiver.pointee
+    if isinstance(receiver, ClosureTy | FnDefTy):
+        return receiver
+    return None if isinstance(receiver, FnPtrTy) else fn
+
+
+def _find_closure(closure: ClosureTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
+    """A closure's body stands under its own path, in the crate that wrote it; in generic code it has no instance."""
+    named = home.by_name.get(parse_callee(closure.path).method, ())
+    matches = [h for h in named if h.header == closure.path and h.args and closure.text in h.args[0]]
+    if len(matches) > 1:
+        return "ambiguous"
+    return (home, matches[0]) if matches else "generic"
 
 
 def is_standard_panic(use: CalleeUse) -> bool:
@@ -136,13 +176,18 @@ def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
         for reached in queue:
             refs = resolver.references(reached.body)
             for use in refs.callees:
-                key = (use.fn.crate, use.fn.path)
+                item = called_item(use.fn)
+                if item is None:  # a function pointer behind the Fn traits
+                    continue
+                key = (item.crate, item.path)
                 if key in closure.functions or key in requested or key in seen_unresolved:
                     continue
                 if resolver.is_intrinsic(use.fn.path) or is_standard_panic(use):
                     continue
-                found = resolver.find(use.fn, reached.dump)
-                if isinstance(found, str):
+                found = resolver.find(item, reached.dump)
+                if isinstance(found, str) and use.doomed and not use.called:
+                    closure.empty_addresses.append((reached.body, use.fn.path))
+                elif isinstance(found, str):
                     seen_unresolved.add(key)
                     closure.unresolved.append(Unresolved(use.fn.path, use.fn.crate, found, use.source, reached))
                 else:

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from mirgen.analysis.runtime_checks import decide_runtime_checks
 from mirgen.cargo.build import Unit
 from mirgen.cargo.join import group_by_name
 from mirgen.cargo.shim import run_shim
@@ -62,9 +63,12 @@ class CrateDump:
         missing = [header for header in wanted if _key(header) not in self._bodies]
         if missing:
             args = [part for name in dict.fromkeys(h.header for h in missing) for part in ("--function", name)]
-            for body in self._dump(args).bodies:
+            unit = self._dump(args)
+            overflow = "-Coverflow-checks=on" in unit.flags
+            for body in unit.bodies:
                 if body.kind == "fn":
-                    self._bodies.setdefault(_body_key(body), body)
+                    decided = decide_runtime_checks(body, overflow_checks=overflow)
+                    self._bodies.setdefault(_body_key(body), decided)
         return {header: self._bodies[_key(header)] for header in wanted}
 
     def _dump(self, args: Sequence[str]) -> MirUnit:

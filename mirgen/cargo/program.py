@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mirgen.analysis.doomed import without_addresses
 from mirgen.cargo.build import CargoBuild, Unit
 from mirgen.cargo.closure import Closure, Reached, Resolver, close
 from mirgen.cargo.dump import AllocNumbers, CrateDump
@@ -17,8 +18,10 @@ from mirgen.layout.data import Layout
 from mirgen.mir.body import Body, Kernel, Param, Program
 from mirgen.mir.place import Operand
 
-#: The tower's second half and larger budgets for rustc's inliner: tried where the first half leaves calls.
-_DEEP_FLAGS = ("--cfg", "mirgen_deep", "--thresholds", "deep")
+#: How hard rustc's inliner is asked to try, from the usual on; each step costs rustc time.  The root's last step also
+#: has the tower's second half.
+_ROOT_EFFORTS = ((), ("--cfg", "mirgen_deep", "--thresholds", "deep"))
+_DEPENDENCY_EFFORTS = ((), ("--thresholds", "root"), ("--thresholds", "deep"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,46 +59,73 @@ class _Closer:
         self._build = build
         self._numbers = AllocNumbers()
         self._documents = build.work_dir / "documents"
-        self._root = self._dump(build.root)
-        self._dumps: dict[str, list[CrateDump]] = {build.root.crate_name: [self._root]}
+        self._units = {build.root.crate_name: [build.root]}
         for unit in build.units:
             if unit != build.root:
-                self._dumps.setdefault(unit.crate_name, []).append(self._dump(unit))
-        self._resolver = Resolver(self._dumps, is_intrinsic)
+                self._units.setdefault(unit.crate_name, []).append(unit)
+        self._variants: dict[tuple[str, int], list[CrateDump]] = {}
+        self._effort = dict.fromkeys(self._units, 0)
+        self._resolver = Resolver(self._current, is_intrinsic)
 
-    def _dump(self, unit: Unit, flags: Sequence[str] = (), suffix: str = "") -> CrateDump:
-        return CrateDump(unit, self._build.shim, self._documents / f"{unit.record.stem}{suffix}", self._numbers, flags)
+    def _current(self, crate: str) -> list[CrateDump]:
+        """The dumps of a crate (several where versions share a name) at the effort it has come to."""
+        effort = self._effort.get(crate)
+        if effort is None:
+            return []
+        key = (crate, effort)
+        if key not in self._variants:
+            flags = self._efforts(crate)[effort]
+            self._variants[key] = [self._dump(unit, flags, effort) for unit in self._units[crate]]
+        return self._variants[key]
+
+    def _efforts(self, crate: str) -> tuple[tuple[str, ...], ...]:
+        return _ROOT_EFFORTS if crate == self._build.root.crate_name else _DEPENDENCY_EFFORTS
+
+    def _dump(self, unit: Unit, flags: Sequence[str], effort: int) -> CrateDump:
+        work = self._documents / f"{unit.record.stem}-{effort}"
+        return CrateDump(unit, self._build.shim, work, self._numbers, flags)
+
+    @property
+    def _root(self) -> CrateDump:
+        return self._current(self._build.root.crate_name)[0]
 
     def run(self, wanted: Sequence[str]) -> ClosedProgram:
-        marked = find_kernels(self._root.index)
-        marked = _select(marked, wanted, self._build)
-        chosen = {kernel.name: self._close_kernel(kernel, self._root) for kernel in marked}
-        stuck = [kernel for kernel in marked if chosen[kernel.name][1].unresolved]
-        if stuck:
-            self._close_deep(stuck, chosen)
+        marked = _select(find_kernels(self._root.index), wanted, self._build)
+        chosen = {kernel.name: self._close_kernel(kernel) for kernel in marked}
+        while any(self._strive(closure) for _, closure in chosen.values()):
+            self._resolver.forget()
+            known = {kernel.name: kernel for kernel in find_kernels(self._root.index)}
+            for name, (_, closure) in list(chosen.items()):
+                if closure.unresolved:
+                    again = self._close_kernel(known[name])
+                    if len(again[1].unresolved) <= len(closure.unresolved):
+                        chosen[name] = again
         self._refuse_unresolved(chosen)
         return self._assemble(marked, chosen)
 
-    def _close_kernel(self, kernel: MarkedKernel, root: CrateDump) -> tuple[Reached, Closure]:
+    def _strive(self, closure: Closure) -> bool:
+        """Raise the effort of the crates that left calls which a bolder inliner may resolve; whether any was raised."""
+        crates = {u.reached.dump.crate for u in closure.unresolved if u.may_be_inlined}
+        raised = False
+        for crate in crates:
+            if self._effort[crate] + 1 < len(self._efforts(crate)):
+                self._effort[crate] += 1
+                raised = True
+        return raised
+
+    def _close_kernel(self, kernel: MarkedKernel) -> tuple[Reached, Closure]:
         """The first level of the tower that leaves nothing unresolved, else the one that leaves least."""
+        root = self._root
         best: tuple[Reached, Closure] | None = None
         for level in kernel.levels:
             reached = Reached(root.bodies([level])[level], root)
             closure = close([reached], self._resolver)
             if best is None or len(closure.unresolved) < len(best[1].unresolved):
                 best = (reached, closure)
-            if not closure.unresolved or all(u.reason in ("simd", "precompiled") for u in closure.unresolved):
+            if not any(u.may_be_inlined and u.reached.dump is root for u in closure.unresolved):
                 break
         assert best is not None
         return best
-
-    def _close_deep(self, stuck: Sequence[MarkedKernel], chosen: dict[str, tuple[Reached, Closure]]) -> None:
-        deep = self._dump(self._build.root, _DEEP_FLAGS, "-deep")
-        known = {kernel.name: kernel for kernel in find_kernels(deep.index)}
-        for kernel in stuck:
-            found = self._close_kernel(known[kernel.name], deep)
-            if len(found[1].unresolved) < len(chosen[kernel.name][1].unresolved):
-                chosen[kernel.name] = found
 
     @staticmethod
     def _refuse_unresolved(chosen: dict[str, tuple[Reached, Closure]]) -> None:
@@ -127,9 +157,10 @@ class _Closer:
             kernels.append(Kernel(mark.name, key, params, body.span))
         every = {id(r.body): r for r in functions.values()}.values()
         layouts, failures = ask_layouts(every, self._resolver, self._build.shim, self._documents)
+        empty = _empty_addresses(chosen)
         program = Program(
             kernels=tuple(kernels),
-            functions={key: reached.body for key, reached in functions.items()},
+            functions={key: empty.get(id(reached.body), reached.body) for key, reached in functions.items()},
             allocs={n: a for _, closure in chosen.values() for n, a in closure.allocs.items()},
             constants=self._constants(chosen),
             target=self._build.target,
@@ -152,6 +183,15 @@ class _Closer:
                 if trivial is not None:
                     constants[key] = trivial.value
         return constants
+
+
+def _empty_addresses(chosen: dict[str, tuple[Reached, Closure]]) -> dict[int, Body]:
+    """Bodies rewritten so that addresses which only a panic would use are null, by the old body's ``id``."""
+    paths: dict[int, tuple[Body, set[str]]] = {}
+    for _, closure in chosen.values():
+        for body, path in closure.empty_addresses:
+            paths.setdefault(id(body), (body, set()))[1].add(path)
+    return {key: without_addresses(body, frozenset(found)) for key, (body, found) in paths.items()}
 
 
 def _bodies(closure: Closure) -> tuple[Body, ...]:
