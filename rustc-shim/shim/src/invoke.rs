@@ -125,6 +125,15 @@ fn stdout_of(program: &Path, args: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// x86-64's SIMD features, off.  No code is generated from these units, so that rustc's warning about the ABI
+/// ([`is_abi_warning`]) is of no concern.
+const NO_SIMD: &str = "-sse2,-sse";
+
+/// Whether a line of rustc's output is its warning about [`NO_SIMD`].
+pub fn is_abi_warning(line: &str) -> bool {
+    line.contains("target feature `sse2` must be enabled to ensure that the ABI of the current target")
+}
+
 /// The flags with which every unit is compiled, whatever is asked of it: they decide what its MIR is.
 pub fn mir_flags(args: &Args, thresholds: Thresholds) -> Vec<String> {
     let checks = checks(args);
@@ -142,6 +151,10 @@ pub fn mir_flags(args: &Args, thresholds: Thresholds) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
+    if args.value("--target").is_some_and(|target| target.starts_with("x86_64-")) {
+        // Crates that ask for the host's SIMD at compile time then take their portable path.
+        flags.push(format!("-Ctarget-feature={NO_SIMD}"));
+    }
     flags.push(format!("-Cdebug-assertions={}", switch(checks.debug_assertions)));
     flags.push(format!("-Coverflow-checks={}", switch(checks.overflow_checks)));
     let budget = match thresholds {

@@ -3,14 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::args::{expand, Args};
 use crate::fail::{Failure, Result};
 use crate::files;
-use crate::invoke::{mir_flags, Thresholds};
+use crate::invoke::{is_abi_warning, mir_flags, Thresholds};
 use crate::unit::{dep_info_env, Package, Unit, VERSION};
 
 /// Variables whose change must make cargo compile again: they change what is recorded or how.
@@ -41,6 +42,23 @@ pub fn run(args: &[String]) -> Result<u8> {
 
 fn status(command: &mut Command, program: &str) -> Result<u8> {
     let status = command.status().map_err(|error| Failure::internal(format!("cannot run {program}: {error}")))?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(crate::fail::RUSTC))
+}
+
+/// Like [`status`], without rustc's warning about a flag that the user did not give.
+fn filtered_status(command: &mut Command, program: &str) -> Result<u8> {
+    let failure = |error: std::io::Error| Failure::internal(format!("cannot run {program}: {error}"));
+    let mut child = command.stderr(Stdio::piped()).spawn().map_err(failure)?;
+    if let Some(stderr) = child.stderr.take() {
+        for line in BufReader::new(stderr).split(b'\n') {
+            let line = line.map_err(failure)?;
+            let text = String::from_utf8_lossy(&line);
+            if !is_abi_warning(&text) {
+                eprintln!("{text}");
+            }
+        }
+    }
+    let status = child.wait().map_err(failure)?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(crate::fail::RUSTC))
 }
 
@@ -107,7 +125,7 @@ impl Recording {
             command.arg("--sysroot").arg(sysroot);
         }
         command.env("RUSTC_BOOTSTRAP", "1");
-        let code = status(&mut command, &self.unit.rustc)?;
+        let code = filtered_status(&mut command, &self.unit.rustc)?;
         if code == 0 {
             self.record()?;
         }
