@@ -1,0 +1,20 @@
+//! GPU kernels in safe Rust.
+//!
+//! ```text
+//! cargo mirgen build                     PTX and machine code, below target/mirgen
+//! cargo mirgen run saxpy --grid 4 --block 256 --arg a=2.0 --arg x=@x.npy --arg y=@y.npy --out y=out.npy
+//! cargo mirgen asm saxpy                 what the GPU will execute
+//! cargo check                            as for any crate
+//! ```
+#![no_std]
+
+use mirgen_device::prelude::*;
+
+/// `y[i] += a * x[i]`, one element a thread: launch at least as many threads as `y` has elements.
+#[kernel]
+pub fn saxpy(a: f32, x: &[f32], mut y: Disjoint<[f32]>) {
+    let i = thread::index_1d();
+    if let Some(y) = y.get_mut(i) {
+        *y += a * x[i.get()];
+    }
+}
