@@ -94,6 +94,8 @@ impl Workshop {
         let mut run = Run::bare(unit, rustc);
         run.args([path.to_string_lossy().into_owned()]);
         run.args(["--edition=2021", "--crate-type=lib", "--error-format=json", "--cap-lints=allow"]);
+        // No crate of the user's can have this identity.
+        run.args(["--crate-name=__mirgen_generated", "-Cmetadata=__mirgen_generated"]);
         run.args(["--target".to_owned(), unit.target.clone()]);
         // Only what can change a layout or what the crates were compiled for is taken over.
         let given = unit.parsed();

@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
-use crate::layout::ty::{Arg, Bound, ClosureKind, Path, Region, Sig, Ty};
+use crate::layout::ty::{Arg, Bound, ClosureKind, Path, Region, Segment, Sig, Ty};
 
 /// Which crates a path may start with.
 #[derive(Debug, Clone)]
@@ -169,7 +169,7 @@ impl One<'_> {
             }
             Ty::Ref { region, mutable, to } => {
                 self.out.push('&');
-                self.region(region)?;
+                self.region(region);
                 self.out.push_str(if *mutable { " mut " } else { " " });
                 self.pointee(to)?;
             }
@@ -195,6 +195,14 @@ impl One<'_> {
                 let _ = write!(self.out, "__S{index}");
             }
             Ty::Dyn(bounds) => self.dynamic(bounds)?,
+            Ty::Projection { of, bound, name } => {
+                self.out.push('<');
+                self.ty(of)?;
+                self.out.push_str(" as ");
+                self.path(bound, true)?;
+                self.out.push_str(">::");
+                self.segment(name, false)?;
+            }
         }
         Ok(())
     }
@@ -210,16 +218,20 @@ impl One<'_> {
         Ok(())
     }
 
-    fn region(&mut self, region: &Region) -> Result<(), String> {
+    fn region(&mut self, region: &Region) {
         match region {
             Region::Erased => self.out.push_str("'static"),
             Region::Bound { depth, var } => {
+                // A part of a signature that is asked for by itself has lost its binder; layouts have no regions.
                 let at = self.binders.len().checked_sub(depth + 1);
-                let binder = at.and_then(|at| self.binders.get(at)).ok_or("a bound region has no binder")?;
-                let _ = write!(self.out, "'b{binder}_{var}");
+                match at.and_then(|at| self.binders.get(at)) {
+                    Some(binder) => {
+                        let _ = write!(self.out, "'b{binder}_{var}");
+                    }
+                    None => self.out.push_str("'static"),
+                }
             }
         }
-        Ok(())
     }
 
     /// Enters a binder of `count` regions, writing `for<..> ` where there are any.
@@ -284,26 +296,32 @@ impl One<'_> {
             let _ = write!(self.out, "::{}", names.krate);
         }
         for segment in path {
-            let _ = write!(self.out, "::{}", segment.name);
-            if segment.args.is_empty() {
-                continue;
-            }
-            self.out.push('<');
-            for arg in &segment.args {
-                match arg {
-                    Arg::Type(ty) => self.ty(ty)?,
-                    Arg::Region(region) => self.region(region)?,
-                    Arg::Const(text) => self.out.push_str(text),
-                    Arg::Assoc(name, ty) if is_trait => {
-                        let _ = write!(self.out, "{name} = ");
-                        self.ty(ty)?;
-                    }
-                    Arg::Assoc(name, _) => return Err(format!("`{name} = ..` is no argument of a type")),
-                }
-                self.out.push_str(", ");
-            }
-            self.out.push('>');
+            self.out.push_str("::");
+            self.segment(segment, is_trait)?;
         }
+        Ok(())
+    }
+
+    fn segment(&mut self, segment: &Segment, is_trait: bool) -> Result<(), String> {
+        self.out.push_str(&segment.name);
+        if segment.args.is_empty() {
+            return Ok(());
+        }
+        self.out.push('<');
+        for arg in &segment.args {
+            match arg {
+                Arg::Type(ty) => self.ty(ty)?,
+                Arg::Region(region) => self.region(region),
+                Arg::Const(text) => self.out.push_str(text),
+                Arg::Assoc(name, ty) if is_trait => {
+                    let _ = write!(self.out, "{name} = ");
+                    self.ty(ty)?;
+                }
+                Arg::Assoc(name, _) => return Err(format!("`{name} = ..` is no argument of a type")),
+            }
+            self.out.push_str(", ");
+        }
+        self.out.push('>');
         Ok(())
     }
 }
@@ -327,6 +345,7 @@ mod tests {
         assert_eq!(source("inner::E"), "::mine::inner::E");
         assert_eq!(source("dep::E<'{erased}, u8>"), "::dep::E<'static, u8, >");
         assert_eq!(source("Opt<ValTree(Leaf(0x03): u8)>"), "::mine::Opt<3u8, >");
+        assert_eq!(source("<u8 as Tr>::Out<u16>"), "<u8 as ::mine::Tr>::Out<u16, >");
         assert!(writer().write(&parse("two::X").unwrap()).unwrap_err().contains("several crates"));
     }
 
@@ -338,7 +357,7 @@ mod tests {
         let text = "&'{erased} (dyn for<Region(BrAnon)> core::ops::Fn<(&'^0 u8,), Output = ()> + '{erased})";
         let expected = "&'static (dyn for<'b1_0> ::core::ops::Fn<(&'b1_0 u8, ), Output = (), > + 'static)";
         assert_eq!(source(text), expected);
-        assert!(writer().write(&parse("&'^0 u8").unwrap()).is_err());
+        assert_eq!(source("&'^0 u8"), "&'static u8");
     }
 
     #[test]

@@ -88,6 +88,12 @@ pub enum Ty {
         upvars: Vec<Ty>,
     },
     Dyn(Vec<Bound>),
+    /// `<T as Trait>::Name`, which rustc resolves when it is asked.
+    Projection {
+        of: Box<Ty>,
+        bound: Path,
+        name: Segment,
+    },
 }
 
 impl Ty {
@@ -228,6 +234,9 @@ impl<'a> Reader<'a> {
             }
             return Ok(Ty::FnPtr(sig));
         }
+        if rest.starts_with('<') && !rest.starts_with("<impl ") {
+            return self.projection();
+        }
         for unnameable in ["impl ", "Opaque(", "<", "unsafe<", "field_of!("] {
             if rest.starts_with(unnameable) {
                 return Err(format!("`{}` is no type of its own: rustc has not resolved it", self.near()));
@@ -244,6 +253,28 @@ impl<'a> Reader<'a> {
         }
         self.at = start;
         Ok(Ty::Path(self.path()?))
+    }
+
+    /// At `<T as Trait>::Name`.
+    fn projection(&mut self) -> Result<Ty, String> {
+        self.need("<")?;
+        let of = Box::new(self.ty()?);
+        self.need(" as ")?;
+        let bound = self.path()?;
+        self.need(">::")?;
+        let mut rest = self.path()?;
+        match rest.pop() {
+            Some(name) if rest.is_empty() => Ok(match (&*of, bound.last()) {
+                // A closure's text states its own output, which may be private where the closure is not usable.
+                (Ty::Closure { sig, .. } | Ty::FnDef { sig, .. }, Some(last))
+                    if last.name == "FnOnce" && name.name == "Output" && sig.bound == 0 =>
+                {
+                    sig.output.clone()
+                }
+                _ => Ty::Projection { of, bound, name },
+            }),
+            _ => Err(format!("unknown associated type before `{}`", self.near())),
+        }
     }
 
     /// Types up to the closing token; a trailing comma is part of one-tuples.
@@ -522,6 +553,8 @@ mod tests {
             "*const [core::mem::MaybeUninit<(u8, f32)>]",
             "unsafe extern \"C\" fn(*const u8, ...) -> i32",
             "fn()",
+            "<u32 as dep::private::Sealed>::Buffer",
+            "<<a::B as c::D<u8>>::E as c::F>::G<'{erased}>",
         ] {
             parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         }
@@ -543,10 +576,19 @@ mod tests {
     }
 
     #[test]
+    fn a_closure_states_its_output() {
+        let text = "{a::{closure#0} closure_kind_ty=i8 closure_sig_as_fn_ptr_ty=extern \"rust-call\" fn((u32,)) -> \
+                    dep::E upvar_tys=()}";
+        let projection = parse(&format!("<{text} as core::ops::FnOnce<(u32,)>>::Output")).unwrap();
+        assert_eq!(projection, parse("dep::E").unwrap());
+    }
+
+    #[test]
     fn says_why_a_type_has_no_source() {
         for (text, reason) in [
             ("T/#0", "generic parameter"),
-            ("<T/#0 as core::iter::Iterator>::Item", "resolved"),
+            ("<T/#0 as core::iter::Iterator>::Item", "generic parameter"),
+            ("impl core::marker::Sized", "resolved"),
             ("Opaque(DefId(0:1 ~ a), [])", "resolved"),
             ("two::S#1", "its name"),
             ("(u32) is 1..", "pattern"),

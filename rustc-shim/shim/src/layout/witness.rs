@@ -40,7 +40,8 @@ enum Owner {
 /// Types that can be a parameter behind a thin pointer and have something to look at inside.
 fn worth_asking(asked: &Asked) -> bool {
     let sized = |layout: &LayoutData| !matches!(layout.backend_repr, BackendRepr::Memory { sized: false });
-    asked.outcome.as_ref().is_ok_and(sized) && matches!(asked.ty, Some(Ty::Path(_) | Ty::Tuple(_) | Ty::Closure { .. }))
+    asked.outcome.as_ref().is_ok_and(sized)
+        && matches!(asked.ty, Some(Ty::Path(_) | Ty::Projection { .. } | Ty::Tuple(_) | Ty::Closure { .. }))
 }
 
 /// A type with one value: where that is an enum's variant, its discriminant is written nowhere in the layout.
@@ -48,7 +49,7 @@ pub fn only_value(asked: &Asked) -> bool {
     let single = |layout: &LayoutData| {
         layout.size == 0 && !layout.uninhabited && matches!(layout.variants, Variants::Single { .. })
     };
-    matches!(asked.ty, Some(Ty::Path(_))) && asked.outcome.as_ref().is_ok_and(single)
+    matches!(asked.ty, Some(Ty::Path(_) | Ty::Projection { .. })) && asked.outcome.as_ref().is_ok_and(single)
 }
 
 /// The same definition with `()` for every type argument.
