@@ -146,10 +146,10 @@ def _global(cx: ModuleContext, alloc: int, memory: MemoryAlloc) -> ir.Constant:
     """A constant's bytes are immutable; a static is writable, since its type may have interior mutability."""
     if not memory.data:
         return cx.allocs.setdefault(alloc, dangling(memory.align))
-    on_gpu = cx.target.triple.startswith("nvptx")
+    on_gpu = _on_gpu(cx)
     runs = _runs(memory)
     ty = ir.LiteralStructType([part for part, _ in runs], packed=True)
-    variable = ir.GlobalVariable(cx.module, ty, f"__mirgen_alloc_{alloc}", addrspace=_GPU_GLOBAL if on_gpu else 0)
+    variable = ir.GlobalVariable(cx.module, ty, _name(alloc), addrspace=_GPU_GLOBAL if on_gpu else 0)
     variable.linkage = "internal"
     variable.align = memory.align
     if memory.static is None:
@@ -172,7 +172,23 @@ def _generic(variable: ir.GlobalVariable) -> ir.Constant:
 def _part(cx: ModuleContext, ty: ir.Type, content: bytes | tuple[int, int]) -> ir.Constant:
     if isinstance(content, bytes):
         return ir.Constant(ty, bytearray(content))
-    return interior(lower_alloc(cx, content[0]), content[1])
+    alloc, offset = content
+    target = lower_alloc(cx, alloc)
+    if _on_gpu(cx):
+        variable = cx.module.globals.get(_name(alloc))
+        if isinstance(variable, ir.GlobalVariable) and variable.initializer is None:
+            raise UnsupportedError(
+                Diagnostic("MG0365", "constants that point at each other in a circle have no form in PTX")
+            )
+    return interior(target, offset)
+
+
+def _on_gpu(cx: ModuleContext) -> bool:
+    return cx.target.triple.startswith("nvptx")
+
+
+def _name(alloc: int) -> str:
+    return f"__mirgen_alloc_{alloc}"
 
 
 def _runs(memory: MemoryAlloc) -> list[tuple[ir.Type, bytes | tuple[int, int]]]:
