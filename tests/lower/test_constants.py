@@ -52,8 +52,8 @@ def value_of(
     b.assign(deref(b.arg(0)), use(operand))
     b.return_()
     out = bytearray(b"\xee" * host.ty.layout(ty).size)
-    lowered = host.lower(b.build(), allocs=allocs, constants=constants)
-    assert host.run_lowered(lowered, [out], "k") is None
+    made = program(b.build(), kernels=("k",), allocs=allocs, constants=constants)
+    assert host.run_program(made, [out]) is None
     return bytes(out)
 
 
