@@ -28,3 +28,7 @@ Functions that the core expects of its sibling files (all raise ``fx.unsupported
 """
 
 from __future__ import annotations
+
+from mirgen.lower.program import Lowered, lower_program
+
+__all__ = ["Lowered", "lower_program"]

@@ -13,19 +13,16 @@ from mirgen.lower.arith import check_float
 from mirgen.lower.context import FunctionContext
 from mirgen.lower.ops import convert, emit, floats
 from mirgen.lower.repr import reinterpret
+from mirgen.lower.unsize import lower_unsize
 from mirgen.lower.value import Pair, Scalar, Value
 from mirgen.mir.ty import (
-    ArrayTy,
     BoolTy,
     CharTy,
     ClosureTy,
-    DynTy,
     FloatTy,
     FnDefTy,
     FnPtrTy,
     IntTy,
-    PointerTy,
-    SliceTy,
     Ty,
 )  # fmt: skip
 
@@ -127,26 +124,9 @@ def _coerce(fx: FunctionContext, kind: str, value: Value, from_ty: Ty, to_ty: Ty
         case "UnsafeFnPointer" | "MutToConstPointer" | "ArrayToPointer":
             return _pointer_to_pointer(fx, value, result)
         case "Unsize":
-            return _unsize(fx, value, from_ty, to_ty, result)
+            return lower_unsize(fx, value, from_ty, to_ty, result)
         case _:
             raise fx.unsupported("MG0351", f"the pointer coercion `{kind}` is not known")
-
-
-def _unsize(fx: FunctionContext, value: Value, from_ty: Ty, to_ty: Ty, result: Layout) -> Value:
-    """``&[T; N]`` to ``&[T]``: the length becomes metadata."""
-    match from_ty, to_ty:
-        case PointerTy(pointee=ArrayTy(length=int(length))), PointerTy(pointee=SliceTy()):
-            return Pair(_scalar(fx, value, from_ty), types.usize(length), result)
-        case PointerTy(), PointerTy(pointee=DynTy(text=text)):
-            raise fx.unsupported(
-                "MG0352", f"trait objects (`{text}`) are not supported on the GPU",
-                label="a reference becomes a trait object here", helps=("use a generic parameter or an enum",),
-            )  # fmt: skip
-        case _:
-            raise fx.unsupported(
-                "MG0353", f"unsizing `{from_ty.text}` to `{to_ty.text}` is not supported",
-                notes=("only references to arrays become slices",),
-            )  # fmt: skip
 
 
 def _transmute(fx: FunctionContext, value: Value, from_ty: Ty, to_ty: Ty, result: Layout) -> Value:

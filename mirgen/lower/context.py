@@ -168,7 +168,7 @@ class FunctionContext:
         """The error to raise for user code that is refused: adds the span and the chain from the kernel."""
         return UnsupportedError(
             Diagnostic(
-                code, message, location(self.span or self.body.span), label,
+                code, message, location(self.span or body_span(self.body)), label,
                 notes=(*notes, self.cx.chain(self.key)), helps=tuple(helps),
             )
         )  # fmt: skip
@@ -176,6 +176,17 @@ class FunctionContext:
     def internal(self, message: str) -> InternalError:
         """The error to raise for a fault of mirgen itself: carries the MIR statement."""
         return InternalError(f"{message} (in {self.body.name})", statement=str(self.statement))
+
+
+def body_span(body: Body) -> Span | None:
+    """Where a body stands, or the first of its statements where rustc's text does not say."""
+    if body.span is not None:
+        return body.span
+    for block in body.blocks:
+        for part in (*block.statements, block.terminator):
+            if part.source.span is not None:
+                return part.source.span
+    return None
 
 
 def location(span: Span | None) -> Location | None:

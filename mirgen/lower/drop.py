@@ -7,6 +7,7 @@ from mirgen.lower.place import lower_place, place_ty
 from mirgen.mir import statement as s
 from mirgen.mir.body import FnKey
 from mirgen.mir.ty import (
+    AdtTy,
     ArrayTy,
     BoolTy,
     CharTy,
@@ -25,6 +26,25 @@ from mirgen.mir.ty import (
 
 #: How rustc's releases name the glue of ``T``.
 _GLUE = ("core::ptr::drop_in_place::<{}>", "core::ptr::drop_glue::<{}>", "std::ptr::drop_in_place::<{}>")
+
+
+#: Types of the standard library that never run anything when they are dropped.
+_INERT = frozenset({
+    "marker::PhantomData", "marker::PhantomPinned", "mem::ManuallyDrop", "mem::MaybeUninit", "ptr::NonNull",
+    "slice::Iter", "slice::IterMut", "slice::Chunks", "slice::ChunksMut", "slice::ChunksExact",
+    "slice::ChunksExactMut", "slice::RChunks", "slice::Windows", "str::Chars", "str::CharIndices", "str::Bytes",
+    "cmp::Ordering", "num::NonZero", "sync::atomic::AtomicU32", "sync::atomic::AtomicU64", "time::Duration",
+})  # fmt: skip
+
+#: Types of the standard library that drop values of their type arguments and do nothing else.
+_BY_ARGUMENTS = frozenset({
+    "option::Option", "result::Result", "ops::ControlFlow", "ops::Range", "ops::RangeFrom", "ops::RangeTo",
+    "ops::RangeInclusive", "ops::Bound", "cell::Cell", "cell::UnsafeCell", "cmp::Reverse", "num::Wrapping",
+    "num::Saturating", "pin::Pin", "array::IntoIter", "iter::Map", "iter::Filter", "iter::FilterMap", "iter::Zip",
+    "iter::Chain", "iter::Enumerate", "iter::Rev", "iter::Skip", "iter::Take", "iter::StepBy", "iter::Cloned",
+    "iter::Copied", "iter::Fuse", "iter::Inspect", "iter::SkipWhile", "iter::TakeWhile", "iter::MapWhile",
+    "iter::Scan", "iter::Cycle", "iter::Once", "iter::Repeat", "iter::FromFn", "iter::Successors", "iter::Empty",
+})  # fmt: skip
 
 
 def glue_key(fx: FunctionContext, ty: Ty) -> FnKey | None:
@@ -47,6 +67,11 @@ def needs_no_drop(ty: Ty) -> bool:
             return all(needs_no_drop(part) for part in parts)
         case ArrayTy(elem=elem) | SliceTy(elem=elem):
             return needs_no_drop(elem)
+        case AdtTy(path=path, args=args):
+            root, _, rest = path.partition("::")
+            if root not in ("core", "std"):
+                return False
+            return rest in _INERT or (rest in _BY_ARGUMENTS and all(needs_no_drop(arg) for arg in args))
         case _:
             return False
 

@@ -45,13 +45,14 @@ class _Class:
     kind: ParamKind
     elem: Ty | None = None
     mutable: bool = False
+    dynamic: bool = False
 
 
 def kernel_abi(cx: ModuleContext, kernel: Kernel, body: Body) -> tuple[KernelAbi, tuple[EntryParam, ...]]:
     """The kernel's interface.  Raises :class:`UnsupportedError` with one diagnostic per refused parameter."""
     params: list[EntryParam] = []
     refused: list[Diagnostic] = []
-    at = shared = 0
+    at = shared = dynamic = 0
     for index, param in enumerate(kernel.params):
         try:
             entry = _entry_param(cx, kernel, param.name, body.locals[index + 1].ty, at, shared)
@@ -59,7 +60,9 @@ def kernel_abi(cx: ModuleContext, kernel: Kernel, body: Body) -> tuple[KernelAbi
             refused.extend(error.diagnostics)
             continue
         params.append(entry)
-        if entry.param.kind == "shared":
+        if entry.param.kind == "shared" and len(entry.llvm_types) == 2:
+            dynamic += 1
+        elif entry.param.kind == "shared":
             shared = entry.shared_offset + entry.param.elem_size
         elif entry.param.size:
             at = entry.param.offset + entry.param.size
@@ -68,6 +71,8 @@ def kernel_abi(cx: ModuleContext, kernel: Kernel, body: Body) -> tuple[KernelAbi
     result = cx.find_layout(body.locals[0].ty)
     if result is None or not is_zst(result):
         refused.append(_refusal(kernel, f"kernel `{kernel.name}` returns `{body.locals[0].ty.text}`, not `()`"))
+    if dynamic > 1:
+        refused.append(_refusal(kernel, f"kernel `{kernel.name}` has {dynamic} `Shared<[T]>`, not one"))
     if refused:
         raise UnsupportedError(*refused)
     return KernelAbi(kernel.name, tuple(entry.param for entry in params), shared), tuple(params)
@@ -120,11 +125,13 @@ def _classify(kernel: Kernel, name: str, ty: Ty, layout: Layout) -> _Class:
                 raise UnsupportedError(_refusal(kernel, f"parameter `{name}`: `{ty.text}` is no pointer and length"))
             return _Class("disjoint", inner.elem if isinstance(inner, SliceTy) else inner, True)
         case AdtTy(args=args) if device_type(ty, "Shared"):
-            if not args or not isinstance(args[0], ArrayTy) or not isinstance(layout.repr, ReprScalar):
-                raise UnsupportedError(
-                    _refusal(kernel, f"parameter `{name}`: only `Shared<[T; N]>` has a size that is known here")
-                )
-            return _Class("shared", args[0], True)
+            match args, layout.repr:
+                case (ArrayTy() as inner, *_), ReprScalar():
+                    return _Class("shared", inner, True)
+                case (SliceTy(elem=elem), *_), ReprPair():
+                    return _Class("shared", elem, True, dynamic=True)
+                case _:
+                    raise UnsupportedError(_refusal(kernel, f"parameter `{name}`: `{ty.text}` is no array or slice"))
         case IntTy() | FloatTy() | BoolTy() | CharTy():
             return _Class("scalar")
         case _:
@@ -148,9 +155,10 @@ def _shared(
     size, elem_align = _elem_size(cx, kernel, class_)
     align = max(SHARED_ALIGN, elem_align)
     offset = (shared + align - 1) // align * align
+    stored: tuple[ir.Type, ...] = (types.PTR, types.I64) if class_.dynamic else (types.PTR,)
     param = KernelParam(name, ty.text, "shared", at, 0, 1, class_.elem.text, size, True, elem_align)
     return EntryParam(
-        param, tuple(llvm_args(layout)), (types.PTR,), (0,), False, shared_offset=offset, shared_align=align
+        param, tuple(llvm_args(layout)), stored, (0, 8)[: len(stored)], False, shared_offset=offset, shared_align=align
     )  # fmt: skip
 
 

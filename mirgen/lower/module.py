@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from llvmlite import ir
 
 from mirgen.errors import Diagnostic, UnsupportedError
-from mirgen.layout.data import LayoutTable
+from mirgen.layout.data import LayoutTable, ReprPair, ReprScalar
 from mirgen.lower.abi import FnAbi
 from mirgen.lower.callsite import Lookup
-from mirgen.lower.context import ModuleContext, location
+from mirgen.lower.context import ModuleContext, body_span, location
 from mirgen.lower.function import lower_body
 from mirgen.lower.kernel import kernel_abi
 from mirgen.lower.program import Lowered
+from mirgen.lower.types import llvm_values
+from mirgen.lower.value import is_zst
 from mirgen.mir import rvalue as r
 from mirgen.mir import statement as s
 from mirgen.mir.body import Body, FnKey, Program
@@ -132,6 +134,7 @@ def _declare(cx: ModuleContext, calls: dict[FnKey, tuple[Ty, ...]]) -> None:
             known.linkage = "internal"
             known.attributes.add("nounwind")
             cx.symbols[name] = body.name
+            _nonnull(cx, known, body)
             cx.target.function_attributes(known, reaches_barrier=key in suspending)
         cx.functions[key] = known
 
@@ -141,13 +144,37 @@ def _function_type(cx: ModuleContext, key: FnKey, body: Body) -> ir.FunctionType
     layouts = [cx.find_layout(local.ty) for local in body.locals[: body.arg_count + 1]]
     for local, layout in zip(body.locals, layouts, strict=False):
         if layout is None:
-            notes = (cx.chain(key),)
+            message = f"the layout of `{local.ty.text}` is not known"
             cx.diagnostics.append(
-                Diagnostic("MG0301", f"the layout of `{local.ty.text}` is not known", location(body.span), notes=notes)
-            )
+                Diagnostic("MG0301", message, location(body_span(body)), notes=(cx.chain(key),))
+            )  # fmt: skip
             return None
     known = [layout for layout in layouts if layout is not None]
     return FnAbi(tuple(known[1:]), known[0], cx.target.hidden_ctx).function_type()
+
+
+def _nonnull(cx: ModuleContext, function: ir.Function, body: Body) -> None:
+    """Marks pointer arguments whose valid range leaves out null: references, ``NonNull``, function pointers."""
+    args = list(function.args)[int(cx.target.hidden_ctx) :]
+    layouts = [cx.find_layout(local.ty) for local in body.locals[: body.arg_count + 1]]
+    result = layouts[0]
+    if result is not None and not is_zst(result) and not llvm_values(result):
+        args.pop(0)
+    for layout in layouts[1:]:
+        if layout is None or is_zst(layout):
+            continue
+        match layout.repr:
+            case ReprScalar(value):
+                scalars = [value]
+            case ReprPair(first, second, _):
+                scalars = [first, second]
+            case _:
+                args.pop(0)
+                continue
+        for scalar in scalars:
+            arg = args.pop(0)
+            if scalar.primitive == "pointer" and 0 < scalar.valid_start <= scalar.valid_end:
+                arg.attributes.add("nonnull")
 
 
 def _symbol(number: int, body: Body) -> str:

@@ -37,6 +37,8 @@ from mirgen.mir.place import Place as MirPlace
 from mirgen.mir.ty import AdtTy, ArrayTy, DynTy, PointerTy, SliceTy, Ty
 from mirgen.mir.tyof import array_of
 
+#: What a trait object's place is known to be: nothing of it can be read.
+_DYN = Layout(0, 1, ReprMemory(False), FieldsUnion(0), VariantsSingle(0), False)
 #: Stands for the pointer of a thin ``&T`` in conversions; its valid range is of no interest here.
 _POINTER = ScalarLayout("pointer", False, True, 0, 2**64 - 1)
 _USIZE = ScalarLayout("i64", False, True, 0, 2**64 - 1)
@@ -64,7 +66,7 @@ def read_place(fx: FunctionContext, place: MirPlace) -> Value:
     if isinstance(at, _Rooted):
         return at.value
     if is_unsized(at.layout):
-        raise fx.internal(f"a value of the unsized type {at.ty.text} is read")
+        raise fx.unsupported("MG0304", f"a value of the unsized type `{at.ty.text}` is read")
     return load_value(fx, at.ptr, at.layout, at.align)
 
 
@@ -202,20 +204,15 @@ def _project(fx: FunctionContext, at: Place, proj: Projection) -> Place:
 def deref(fx: FunctionContext, pointer: Value, ty: Ty) -> Place:
     """The place that ``pointer``, of the reference or raw pointer type ``ty``, points to."""
     pointee = _pointee(fx, ty)
-    if isinstance(pointee, DynTy):
-        raise fx.unsupported(
-            "MG0310", f"trait objects (`{pointee.text}`) are not supported on the device",
-            helps=("make the function generic over the trait instead",),
-        )  # fmt: skip
-    layout = fx.layout(pointee)
+    layout = _DYN if isinstance(pointee, DynTy) else fx.layout(pointee)
     match pointer, pointer.layout.repr:
         case Scalar(value), ReprScalar(scalar) if not is_unsized(layout):
             return Place(convert_scalar(fx, value, scalar, _POINTER), layout, pointee, layout.align)
         case Pair(data, meta), ReprPair(first, second, _) if is_unsized(layout):
-            if second.primitive == "pointer":
-                raise fx.unsupported("MG0310", f"trait objects (inside `{pointee.text}`) are not supported")
             data = convert_scalar(fx, data, first, _POINTER)
-            return Place(data, layout, pointee, layout.align, convert_scalar(fx, meta, second, _USIZE))
+            if second.primitive != "pointer":
+                meta = convert_scalar(fx, meta, second, _USIZE)
+            return Place(data, layout, pointee, layout.align, meta)
         case Memory(ptr, _, align), _ if isinstance(ty, PointerTy) and not is_unsized(layout):
             # a newtype around a pointer whose layout is not a scalar cannot be; a plain load is right all the same
             return Place(fx.load(ptr, types.PTR, align), layout, pointee, layout.align)
@@ -234,11 +231,14 @@ def _pointee(fx: FunctionContext, ty: Ty) -> Ty:
 
 
 def _field(fx: FunctionContext, at: Place, index: int, ty: Ty) -> Place:
-    layout = fx.layout(ty)
+    layout = _DYN if isinstance(ty, DynTy) else fx.layout(ty)
     offset = field_offset(fx, at.layout, index)
     meta = at.meta if is_unsized(layout) else None
-    if is_unsized(layout) and meta is None:
-        raise fx.internal(f"field {index} of `{at.ty.text}` is unsized and the place has no length")
+    if is_unsized(layout):
+        if meta is None:
+            raise fx.internal(f"field {index} of `{at.ty.text}` is unsized and the place has no length")
+        if meta.type == types.PTR:  # its offset depends on the alignment that the vtable holds
+            raise fx.unsupported("MG0310", f"trait objects (inside `{at.ty.text}`) are not supported on the device")
     return Place(fx.offset(at.ptr, offset), layout, ty, offset_align(at.align, offset), meta)
 
 

@@ -59,6 +59,8 @@ class EntryParam:
 
     A ``shared`` parameter supplies one ``i8*`` to ``param.elem_size`` bytes of block memory aligned to
     ``shared_align``; ``shared_offset`` is where they lie if all of the kernel's block memory is one piece.
+    ``Shared<[T]>``, sized at launch, supplies ``i8*`` and the number of elements of ``param.elem_size`` bytes that the
+    launch's dynamic block memory holds; a kernel has at most one.
     ``read_only``: what a slice or reference points to is not written by anyone during the launch.
     """
 

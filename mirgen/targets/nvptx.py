@@ -144,6 +144,8 @@ def _fetch(
 ) -> list[ir.Value]:
     """The values that the body takes for one parameter."""
     if param.param.kind == "shared":
+        if len(param.llvm_types) == 2:
+            return _dynamic_shared_memory(cx, b, kernel, param)
         return [_shared_memory(cx, b, kernel, param)]
     if not param.llvm_types:
         return []
@@ -194,6 +196,18 @@ def _shared_memory(cx: ModuleContext, b: ir.IRBuilder, kernel: str, param: Entry
     memory.initializer = ir.Constant(ty, ir.Undefined)
     memory.align = param.shared_align
     return b.addrspacecast(b.bitcast(memory, types.I8.as_pointer(_SHARED)), types.PTR)
+
+
+def _dynamic_shared_memory(cx: ModuleContext, b: ir.IRBuilder, kernel: str, param: EntryParam) -> list[ir.Value]:
+    """``Shared<[T]>``: what the launch gives beyond the static block memory, and how many elements that holds."""
+    name = f"{kernel}__{param.param.name}__shared"
+    memory = ir.GlobalVariable(cx.module, types.llvm_blob(0), name, addrspace=_SHARED)
+    memory.linkage = "external"
+    memory.align = param.shared_align
+    size_ty = ir.FunctionType(types.I32, ())
+    size = b.call(ir.InlineAsm(size_ty, "mov.u32 $0, %dynamic_smem_size;", "=r", side_effect=False), ())
+    count = b.udiv(b.zext(size, types.I64), types.usize(max(1, param.param.elem_size)))
+    return [b.addrspacecast(b.bitcast(memory, types.I8.as_pointer(_SHARED)), types.PTR), count]
 
 
 def _panic_function(cx: ModuleContext) -> ir.Function:

@@ -51,19 +51,20 @@ class Host:
     ) -> Panicked | None:  # fmt: skip
         """Runs ``kernel`` at both levels.
 
-        ``args``: an ``int`` for a scalar of the parameter's size, ``bytes`` for a value, a ``bytearray`` for memory that
-        is passed by pointer (and length in elements, for slices) and read back.
+        ``args``: an ``int`` for a scalar of the parameter's size, ``bytes`` for a value, a ``bytearray`` for memory
+        that is passed by pointer (and length in elements, for slices) and read back.
         """
-        return self._run(self.lower(*bodies, kernels=(kernel,), allocs=allocs), args, kernel)
+        return self.run_lowered(self.lower(*bodies, kernels=(kernel,), allocs=allocs), args, kernel)
 
     def run_program(
         self, made: m.Program, args: Sequence[bytes | bytearray | int] = (), kernel: str = "k"
     ) -> Panicked | None:
         """The same for a whole program."""
-        return self._run(lower_program(made, self.ty.layouts, PlainHost(), intrinsics=self.intrinsics), args, kernel)
+        lowered = lower_program(made, self.ty.layouts, PlainHost(), intrinsics=self.intrinsics)
+        return self.run_lowered(lowered, args, kernel)
 
     @staticmethod
-    def _run(lowered: Lowered, args: Sequence[bytes | bytearray | int], kernel: str) -> Panicked | None:
+    def run_lowered(lowered: Lowered, args: Sequence[bytes | bytearray | int], kernel: str) -> Panicked | None:
         outcomes = [_call(lowered, kernel, args, level) for level in (0, 2)]
         first = outcomes[0]
         assert all(outcome == first for outcome in outcomes[1:]), f"-O0 and -O2 differ: {outcomes}"
@@ -89,7 +90,7 @@ def _call(
         os.close(reader)
         try:
             _child(lowered, kernel, args, level, writer)
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             os.write(writer, b"E" + repr(error).encode())
         os._exit(0)
     os.close(writer)
@@ -99,8 +100,9 @@ def _call(
     os.close(reader)
     _, status = os.waitpid(child, 0)
     assert status == 0, f"the code died with status {status}:\n{lowered.text}"
-    assert data[:1] in (b"P", b"D"), bytes(data).decode() + "\n" + lowered.text
-    if data[:1] == b"P":
+    kind = bytes(data[:1])
+    assert kind in (b"P", b"D"), bytes(data).decode() + "\n" + lowered.text
+    if kind == b"P":
         site, one, two = struct.unpack("<iqq", data[1:])
         return Panicked(lowered.panics[site], (one, two))
     contents: list[bytes] = []
@@ -120,7 +122,7 @@ def _child(
         os._exit(0)
 
     callback = _PANIC_TY(panic)
-    address = ctypes.cast(callback, ctypes.c_void_p).value
+    address = ctypes.cast(callback, ctypes.c_void_p).value or 0
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.add_symbol("__mirgen_panic", address)
@@ -136,13 +138,13 @@ def _child(
     abi = next(k for k in lowered.kernels if k.name == kernel)
     size = max([param.offset + param.size for param in abi.params], default=0)
     block = _aligned(bytes(size) or b"\0")
-    held: list[tuple[int, ctypes.Array[ctypes.c_char], int]] = []
+    held: list[tuple[int, int]] = []
     assert len(args) == sum(param.kind != "shared" for param in abi.params)
     for param, arg in zip((q for q in abi.params if q.kind != "shared"), args, strict=True):
         at = block + param.offset
         if isinstance(arg, bytearray):
             memory = _aligned(bytes(arg))
-            held.append((memory, None, len(arg)))  # type: ignore[arg-type]
+            held.append((memory, len(arg)))
             words = [memory] if param.size == 8 else [memory, len(arg) // max(1, param.elem_size)]
             content = struct.pack(f"<{len(words)}Q", *words)
         elif isinstance(arg, int):
@@ -152,7 +154,7 @@ def _child(
         assert len(content) == param.size, (param, content)
         ctypes.memmove(at, content, len(content))
     entry(block)
-    os.write(writer, b"D" + b"".join(ctypes.string_at(memory, length) for memory, _, length in held))
+    os.write(writer, b"D" + b"".join(ctypes.string_at(memory, length) for memory, length in held))
 
 
 _KEEP: list[object] = []

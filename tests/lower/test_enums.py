@@ -10,7 +10,17 @@ from mirgen.layout import data as d
 from mirgen.layout.builder import int_scalar, pointer_scalar
 from mirgen.mir import ty as t
 from mirgen.mir.builder import (
-    BodyBuilder, adt_of, cast, const, deref, discriminant, downcast, field, move, use,
+    BodyBuilder,
+    adt_of,
+    binary,
+    cast,
+    const,
+    deref,
+    discriminant,
+    downcast,
+    field,
+    move,
+    use,
 )  # fmt: skip
 
 from .conftest import Host
@@ -90,7 +100,8 @@ def test_tag_of_two_values_is_one_bit(host: Host) -> None:
 def test_single_variant(host: Host) -> None:
     enum = host.ty.adt("One")
     host.ty.layouts[enum.key] = d.Layout(
-        4, 4, d.ReprScalar(int_scalar(32)), d.FieldsArbitrary((0,)), d.VariantsSingle(0), False, (d.VariantName("A", 7),)
+        4, 4, d.ReprScalar(int_scalar(32)), d.FieldsArbitrary((0,)), d.VariantsSingle(0), False,
+        (d.VariantName("A", 7),),
     )
     assert _read(host, enum, bytes(4), host.ty.isize) == 7
 
@@ -179,8 +190,6 @@ def test_niche_at_an_offset_in_a_pair(host: Host) -> None:
     inner = b.let(payload, field(downcast(b.arg(1), "V1"), 0, payload))
     number = b.let(ty.u32, field(inner, 0, ty.u32))
     flag = b.let(ty.u32, cast("IntToInt", field(inner, 1, ty.bool), ty.u32))
-    from mirgen.mir.builder import binary
-
     b.assign(deref(b.arg(0)), binary("Add", number, flag))
     b.return_()
     out = bytearray(4)
@@ -208,7 +217,8 @@ def test_variants_with_payloads_of_different_types(host: Host) -> None:
     """``Multi { A(u32), B(f32), C }``: written by aggregate, in memory and through an SSA local, read by downcast."""
     ty = host.ty
     enum = ty.enum("Multi", {"A": [ty.u32], "B": [ty.f32], "C": []}, tag_bits=32)
-    for index, (variant, ops) in enumerate({"A": [const(ty.u32, 9)], "B": [const(ty.f32, 0x40200000)], "C": []}.items()):
+    payloads = {"A": [const(ty.u32, 9)], "B": [const(ty.f32, 0x40200000)], "C": []}
+    for index, (variant, ops) in enumerate(payloads.items()):
         b = BodyBuilder("k", args=[ty.ref(enum, mut=True), ty.ref(enum, mut=True)], ret=ty.unit)
         b.assign(deref(b.arg(0)), adt_of("Multi", *ops, variant=variant))
         local = b.let(enum, adt_of("Multi", *ops, variant=variant))

@@ -12,7 +12,20 @@ from mirgen.mir import body as m
 from mirgen.mir import place as p
 from mirgen.mir import ty as t
 from mirgen.mir.builder import (
-    BodyBuilder, adt_of, binary, cast, const, constant_index, deref, field, index, move, raw_ptr, ref, subslice, unary,
+    BodyBuilder,
+    adt_of,
+    binary,
+    cast,
+    const,
+    constant_index,
+    deref,
+    field,
+    index,
+    move,
+    raw_ptr,
+    ref,
+    subslice,
+    unary,
 )  # fmt: skip
 
 from .conftest import Host
@@ -230,7 +243,7 @@ def test_zero_sized_things_are_nothing(host: Host) -> None:
     body = b.build()
     text = host.lower(body).text
     assert "alloca" not in text
-    assert '@"_M0_k"(i8* %".1", i32 %".2")' in text
+    assert '@"_M0_k"(i8* nonnull %".1", i32 %".2")' in text
     out = bytearray(4)
     assert host.run(body, args=[out, b"", b"", b"\x05\0\0\0"]) is None
     assert out == b"\x05\0\0\0"
