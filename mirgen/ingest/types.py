@@ -9,6 +9,8 @@ from mirgen.ingest import wire
 from mirgen.ingest.decode import parse_decimal
 from mirgen.mir import ty as t
 
+#: Types nested deeper than this are refused; later stages walk them recursively.
+_MAX_DEPTH = 500
 _BITS = {"8": 8, "16": 16, "32": 32, "64": 64, "128": 128, "size": 64}
 
 
@@ -34,10 +36,11 @@ def _refs(entry: wire.Ty) -> list[int]:
 def resolve_types(table: Sequence[wire.Ty], crate: str) -> tuple[t.Ty, ...]:
     """One :class:`mirgen.mir.ty.Ty` for each entry.
 
-    Raises :class:`InvalidInputError` for an index out of range, a type that contains itself, or one text
-    given to two kinds of type.
+    Raises :class:`InvalidInputError` for an index out of range, a type that contains itself or is nested
+    absurdly deep, or one text given to two kinds of type.
     """
     done: list[t.Ty | None] = [None] * len(table)
+    depth = [0] * len(table)
     open_: set[int] = set()
     for root in range(len(table)):
         stack = [root]
@@ -47,12 +50,16 @@ def resolve_types(table: Sequence[wire.Ty], crate: str) -> tuple[t.Ty, ...]:
                 stack.pop()
                 continue
             waiting: list[int] = []
-            for ref in _refs(table[at]):
+            refs = _refs(table[at])
+            for ref in refs:
                 if not 0 <= ref < len(table):
                     raise InvalidInputError(f"type {ref} is out of range: there are {len(table)}", f"types[{at}]")
                 if done[ref] is None:
                     waiting.append(ref)
             if not waiting:
+                depth[at] = 1 + max((depth[ref] for ref in refs), default=0)
+                if depth[at] > _MAX_DEPTH:
+                    raise InvalidInputError(f"type nested more than {_MAX_DEPTH} deep", f"types[{at}]")
                 done[at] = _convert(table[at], done, crate, at)
                 open_.discard(at)
                 stack.pop()

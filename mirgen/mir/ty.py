@@ -148,3 +148,18 @@ Ty: TypeAlias = (
     IntTy | FloatTy | BoolTy | CharTy | StrTy | NeverTy | TupleTy | PointerTy | ArrayTy | SliceTy | AdtTy | FnPtrTy
     | FnDefTy | ClosureTy | DynTy | UnsupportedTy
 )  # fmt: skip
+
+
+def parts(ty: Ty) -> tuple[Ty, ...]:
+    """The types that ``ty`` is directly made of, signatures and generic arguments included."""
+    match ty:
+        case TupleTy(elems=inside) | AdtTy(args=inside):
+            return inside
+        case PointerTy(pointee=one) | ArrayTy(elem=one) | SliceTy(elem=one):
+            return (one,)
+        case FnPtrTy(sig=sig) | FnDefTy(sig=sig):
+            return (*sig.inputs, sig.output)
+        case ClosureTy(sig=sig, upvars=upvars):
+            return upvars if sig is None else (*upvars, *sig.inputs, sig.output)
+        case _:
+            return ()

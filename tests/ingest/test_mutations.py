@@ -11,7 +11,9 @@ import pytest
 
 from mirgen.errors import InvalidInputError
 from mirgen.ingest import load_layouts, load_mir
+from mirgen.ingest.merge import merge
 from mirgen.mir.printer import format_bodies
+from mirgen.mir.verify import find_problems
 
 _VALUES: list[Any] = [
     None, True, 0, 1, -1, 2, 7, 99, 2**31, 2**64, -(2**70), 10**400, 1.5, "", "0x", "0xff", "u32", "9" * 5000, "\u0000",
@@ -95,6 +97,9 @@ def test_mir_documents(every_construct: dict[str, Any]) -> None:
         unit = load_mir(data)
         format_bodies(unit.bodies, unit.allocs, verbose=True)
         format_bodies(unit.bodies, unit.allocs)
+        for body in unit.bodies:
+            assert all(str(problem) for problem in find_problems(body))
+        merge([unit, unit])
 
     good, bad = _runs(every_construct, 1000, load)
     assert good > 50 and bad > 500

@@ -24,27 +24,29 @@ class Fault(Exception):
 @lru_cache(maxsize=1 << 14)
 def is_open(ty: t.Ty) -> bool:
     """Whether the type holds something that rustc has not resolved (parameters, projections, unknown lengths)."""
+    seen = {ty}
+    todo = [ty]
+    while todo:
+        part = todo.pop()
+        if _open_itself(part):
+            return True
+        fresh = [x for x in t.parts(part) if x not in seen]
+        seen.update(fresh)
+        todo += fresh
+    return False
+
+
+def _open_itself(ty: t.Ty) -> bool:
     match ty:
         case t.UnsupportedTy():
             return True
-        case t.TupleTy(elems=parts):
-            return any(is_open(x) for x in parts)
-        case t.AdtTy(path=path, args=parts, const_args=consts):
+        case t.ArrayTy(length=length):
+            return length is None
+        case t.AdtTy(path=path, const_args=consts):
             # A path like `<impl Fn(u8) as FnOnce<(u8,)>>::Output` may be a projection or a type inside an impl.
-            return path.startswith("<") or any(is_open(x) for x in parts) or any("/#" in c for c in consts)
-        case t.PointerTy(pointee=inner) | t.SliceTy(elem=inner):
-            return is_open(inner)
-        case t.ArrayTy(elem=inner, length=length):
-            return length is None or is_open(inner)
-        case t.FnPtrTy(sig=sig):
-            return any(is_open(x) for x in (*sig.inputs, sig.output))
-        case t.FnDefTy(sig=sig):
-            return "/#" in ty.path or any(is_open(x) for x in (*sig.inputs, sig.output))
-        case t.ClosureTy(sig=sig, upvars=upvars):
-            inside = () if sig is None else (*sig.inputs, sig.output)
-            return any(is_open(x) for x in (*upvars, *inside))
-        case t.DynTy():
-            return False
+            return path.startswith("<") or any("/#" in c for c in consts)
+        case t.FnDefTy(path=path):
+            return "/#" in path
         case _:
             return False
 
