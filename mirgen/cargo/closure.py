@@ -53,6 +53,7 @@ class Unresolved:
     reason: str
     source: SourceInfo
     reached: Reached
+    fn: FnDefTy | None = None
 
     @property
     def may_be_inlined(self) -> bool:
@@ -82,6 +83,8 @@ class Resolver:
     def __init__(self, dumps: Callable[[str], list[CrateDump]], is_intrinsic: Callable[[str], bool]) -> None:
         self._dumps = dumps
         self.is_intrinsic = is_intrinsic
+        #: Bodies that answer questions put to rustc (:mod:`mirgen.cargo.ask`).
+        self.answers: dict[FnKey, tuple[CrateDump, Header]] = {}
         self._references: dict[int, References] = {}
         self._found: dict[FnKey, tuple[CrateDump, Header] | str] = {}
 
@@ -98,6 +101,8 @@ class Resolver:
     def find(self, item: FnDefTy | ClosureTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
         """Where ``item``'s body is, or the reason's tag why it is nowhere.  ``home`` is the dump that printed the call."""
         key = (item.crate, item.path)
+        if key in self.answers:
+            return self.answers[key]
         if key not in self._found:
             self._found[key] = _find_closure(item, home) if isinstance(item, ClosureTy) else self._find(item, home)
         return self._found[key]
@@ -189,7 +194,7 @@ def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
                     closure.empty_addresses.append((reached.body, use.fn.path))
                 elif isinstance(found, str):
                     seen_unresolved.add(key)
-                    closure.unresolved.append(Unresolved(use.fn.path, use.fn.crate, found, use.source, reached))
+                    closure.unresolved.append(Unresolved(use.fn.path, use.fn.crate, found, use.source, reached, use.fn))
                 else:
                     requested.add(key)
                     wanted.append((key, *found, reached, use.source))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mirgen.analysis.doomed import without_addresses
+from mirgen.cargo.ask import Asker
 from mirgen.cargo.build import CargoBuild, Unit
 from mirgen.cargo.closure import Closure, Reached, Resolver, close
 from mirgen.cargo.dump import AllocNumbers, CrateDump
@@ -21,7 +22,7 @@ from mirgen.mir.place import Operand
 #: How hard rustc's inliner is asked to try, from the usual on; each step costs rustc time.  The root's last step also
 #: has the tower's second half.
 _ROOT_EFFORTS = ((), ("--cfg", "mirgen_deep", "--thresholds", "deep"))
-_DEPENDENCY_EFFORTS = ((), ("--thresholds", "root"), ("--thresholds", "deep"))
+_DEPENDENCY_EFFORTS = ((), ("--thresholds", "root"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,8 @@ class _Closer:
         self._variants: dict[tuple[str, int], list[CrateDump]] = {}
         self._effort = dict.fromkeys(self._units, 0)
         self._resolver = Resolver(self._current, is_intrinsic)
+        externs = {*self._units, "core", "alloc", "std"}
+        self._asker = Asker(self._resolver, build.shim, self._documents, build.work_dir / "overlays", self._numbers, externs)
 
     def _current(self, crate: str) -> list[CrateDump]:
         """The dumps of a crate (several where versions share a name) at the effort it has come to."""
@@ -92,7 +95,7 @@ class _Closer:
     def run(self, wanted: Sequence[str]) -> ClosedProgram:
         marked = _select(find_kernels(self._root.index), wanted, self._build)
         chosen = {kernel.name: self._close_kernel(kernel) for kernel in marked}
-        while any(self._strive(closure) for _, closure in chosen.values()):
+        while self._strive(chosen) or self._ask(chosen):
             self._resolver.forget()
             known = {kernel.name: kernel for kernel in find_kernels(self._root.index)}
             for name, (_, closure) in list(chosen.items()):
@@ -103,9 +106,15 @@ class _Closer:
         self._refuse_unresolved(chosen)
         return self._assemble(marked, chosen)
 
-    def _strive(self, closure: Closure) -> bool:
+    def _ask(self, chosen: dict[str, tuple[Reached, Closure]]) -> bool:
+        """Put questions about what no effort resolved; whether any was answered."""
+        stuck = [u for _, closure in chosen.values() for u in closure.unresolved if u.may_be_inlined]
+        return self._asker.ask(stuck)
+
+    def _strive(self, chosen: dict[str, tuple[Reached, Closure]]) -> bool:
         """Raise the effort of the crates that left calls which a bolder inliner may resolve; whether any was raised."""
-        crates = {u.reached.dump.crate for u in closure.unresolved if u.may_be_inlined}
+        stuck = [u for _, closure in chosen.values() for u in closure.unresolved if u.may_be_inlined]
+        crates = {u.reached.dump.crate for u in stuck}
         raised = False
         for crate in crates:
             if self._effort[crate] + 1 < len(self._efforts(crate)):

@@ -18,14 +18,26 @@ pub struct Request {
     pub cfgs: Vec<String>,
     /// More environment variables.
     pub env: Vec<(String, String)>,
+    /// Another root file instead of the unit's, and the directory that its positions are to name: (file, ours, theirs).
+    pub overlay: Option<Overlay>,
     /// Files and directories that the answer depends on besides the unit's sources.
     pub inputs: Vec<PathBuf>,
 }
 
 impl Default for Request {
     fn default() -> Self {
-        Self { thresholds: None, spans: true, cfgs: Vec::new(), env: Vec::new(), inputs: Vec::new() }
+        Self { thresholds: None, spans: true, cfgs: Vec::new(), env: Vec::new(), overlay: None, inputs: Vec::new() }
     }
+}
+
+/// A copy of the unit's sources with something added to it.
+#[derive(Debug, Clone)]
+pub struct Overlay {
+    /// The copy's root file.
+    pub input: PathBuf,
+    /// The copy's directory, and the one whose copy it is: positions in the text name the latter.
+    pub copy: PathBuf,
+    pub original: PathBuf,
 }
 
 /// rustc's two texts.
@@ -68,7 +80,8 @@ pub fn text(
     format: Format,
 ) -> Result<std::result::Result<Text, Refusal>> {
     let thresholds = request.thresholds.unwrap_or(unit_thresholds(unit));
-    let mut run = Run::again(unit, rustc, thresholds);
+    let input = request.overlay.as_ref().map(|overlay| overlay.input.as_path());
+    let mut run = Run::again(unit, rustc, thresholds, input);
     let mut flags = vec!["-Ztrim-diagnostic-paths=no".to_owned(), "-Zverbose-internals".to_owned()];
     if request.spans {
         flags.push("-Zmir-include-spans=yes".to_owned());
@@ -76,6 +89,9 @@ pub fn text(
     flags.push(format!("-Zunpretty={}", format.unpretty()));
     flags.extend(request.cfgs.iter().map(|cfg| format!("--cfg={cfg}")));
     run.args(flags.iter().cloned());
+    if let Some(overlay) = &request.overlay {
+        run.args([format!("--remap-path-prefix={}={}", overlay.copy.display(), overlay.original.display())]);
+    }
     for (name, value) in &request.env {
         run.env(name, value);
     }
@@ -93,7 +109,9 @@ pub fn text(
     }
     // The key goes first: a run that is cut short must not leave the old key beside a new text.
     let _ = fs::remove_file(&key);
-    let part = path.with_extension(format!("{}.part", std::process::id()));
+    // rustc runs in the unit's directory.
+    let part = std::path::absolute(path.with_extension(format!("{}.part", std::process::id())))
+        .map_err(|error| Failure::internal(format!("the current directory is not to be had: {error}")))?;
     run.args(["-o".to_owned(), part.to_string_lossy().into_owned()]);
     let output = run.output()?;
     if !output.status.success() {
@@ -130,12 +148,13 @@ pub fn unit_thresholds(unit: &Unit) -> Thresholds {
 /// `<unit>.mir` for what is asked usually, another name for every other combination of options.
 fn cache_names(unit_path: &Path, request: &Request, thresholds: Thresholds, format: Format) -> (PathBuf, PathBuf) {
     let stem = unit_path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let usual = request.spans && request.cfgs.is_empty() && request.env.is_empty() && request.thresholds.is_none();
+    let usual = request.spans && request.overlay.is_none() && request.cfgs.is_empty() && request.env.is_empty() && request.thresholds.is_none();
     let variant = if usual {
         String::new()
     } else {
         let mut print = Fingerprint::new();
         print.add(&thresholds).add(&request.spans).add(&request.cfgs).add(&request.env);
+        print.add(&request.overlay.as_ref().map(|overlay| &overlay.input));
         format!(".{}", print.finish())
     };
     let text = unit_path.with_file_name(format!("{stem}{variant}.{}", format.unpretty()));

@@ -181,10 +181,16 @@ pub struct Run {
 
 impl Run {
     /// The unit's own compilation again.
-    pub fn again(unit: &Unit, rustc: &Rustc, thresholds: Thresholds) -> Self {
+    ///
+    /// `input` is compiled instead of the unit's own root file, where given.
+    pub fn again(unit: &Unit, rustc: &Rustc, thresholds: Thresholds, input: Option<&Path>) -> Self {
         let args = unit.parsed();
         let mut run = Self::bare(unit, rustc);
-        run.args(args.without(OUTPUT_OPTIONS).to_vec());
+        let mut own = args.without(OUTPUT_OPTIONS).to_vec();
+        if let (Some(old), Some(new)) = (args.input(), input) {
+            own.iter_mut().filter(|arg| arg.as_str() == old).for_each(|arg| *arg = new.to_string_lossy().into_owned());
+        }
+        run.args(own);
         run.args(mir_flags(&args, thresholds));
         run.args(["--cap-lints=allow"]);
         run

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use mirgen_rustc::dump::{self, Request};
+use mirgen_rustc::dump::{self, Overlay, Request};
 use mirgen_rustc::fail::{Failure, Result, USAGE};
 use mirgen_rustc::invoke::{Rustc, Thresholds};
 use mirgen_rustc::layout;
@@ -113,6 +113,12 @@ struct How {
     /// One more environment variable for rustc, `NAME=VALUE`.
     #[arg(long = "env", value_parser = name_value)]
     env: Vec<(String, String)>,
+    /// A copy of the sources with additions: its root file, its directory, the directory whose copy it is.
+    #[arg(long, num_args = 3, value_names = ["ROOT", "COPY", "ORIGINAL"])]
+    overlay: Vec<PathBuf>,
+    /// A file of the copy that differs from the original.
+    #[arg(long = "overlay-file")]
+    overlay_files: Vec<PathBuf>,
     /// Compile with `--cfg mirgen_queries` and this `MIRGEN_QUERY_DIR`.
     #[arg(long)]
     query_dir: Option<PathBuf>,
@@ -141,8 +147,14 @@ impl How {
             spans: !self.no_spans,
             cfgs: self.cfgs,
             env: self.env,
+            overlay: None,
             inputs: Vec::new(),
         };
+        if let [input, copy, original] = self.overlay.as_slice() {
+            request.overlay =
+                Some(Overlay { input: input.clone(), copy: copy.clone(), original: original.clone() });
+            request.inputs.extend(self.overlay_files);
+        }
         if let Some(dir) = self.query_dir {
             let dir = dir
                 .canonicalize()

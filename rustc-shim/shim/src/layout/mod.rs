@@ -177,10 +177,13 @@ impl Judge<'_> {
 
     /// What the definition of a type is, from the nearest source that knows.
     fn definition(&mut self, index: usize, asked: &Asked) -> Result<Option<Kind>> {
-        let Some(path) = asked.ty.as_ref().and_then(Ty::adt_path) else { return Ok(Some(Kind::Plain)) };
         if let Some(info) = self.witness.infos.get(&index) {
             return Ok(Some(info.shape.kind()));
         }
+        let Some(path) = asked.ty.as_ref().and_then(Ty::adt_path) else {
+            let resolved = !matches!(asked.ty, Some(Ty::Projection { .. }));
+            return Ok(resolved.then_some(Kind::Plain));
+        };
         if let Some(kind) = self.witness.stand_ins.get(&index) {
             return Ok(Some(kind.clone()));
         }
@@ -209,7 +212,7 @@ pub fn own_metadata(unit_path: &Path, unit: &Unit, rustc: &Rustc) -> Result<Path
     if path.exists() && fs::read_to_string(&key).is_ok_and(|known| known == stamp) {
         return Ok(path);
     }
-    let mut run = Run::again(&unit.as_library(), rustc, dump::unit_thresholds(unit));
+    let mut run = Run::again(&unit.as_library(), rustc, dump::unit_thresholds(unit), None);
     run.args(["--emit=metadata".to_owned(), "-o".to_owned(), path.to_string_lossy().into_owned()]);
     let output = run.output()?;
     if !output.status.success() {

@@ -44,7 +44,7 @@ impl Own {
     fn ask(unit_path: &Path, unit: &Unit, rustc: &Rustc) -> Result<Self> {
         let workshop = Workshop::new(unit_path, "own")?;
         let ir = workshop.path("own.ll");
-        let mut run = Run::again(unit, rustc, dump::unit_thresholds(unit));
+        let mut run = Run::again(unit, rustc, dump::unit_thresholds(unit), None);
         run.args(["-Ztrim-diagnostic-paths=no", "-Zverbose-internals", "-Zprint-type-sizes"]);
         // Everything without type parameters is compiled, used or not.
         run.args(["-Cdebuginfo=2", "-Cno-prepopulate-passes", "-Ccodegen-units=1", "-Clink-dead-code=yes"]);

@@ -1,0 +1,125 @@
+"""Asking rustc for the body of an instance that its inliner left behind.
+
+A function that does nothing but call ``utils::get::<u64>`` is added, in a copy of the crate's sources, to the file in
+which the call was written: there the path can be named, private or not.  rustc resolves it and inlines it, and the
+added function's body *is* the instance's.  Each question has a small tower of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mirgen.cargo.callee import short
+from mirgen.cargo.source import callee_source, type_source
+from mirgen.errors import InternalError
+from mirgen.ingest import Header
+from mirgen.mir.body import Body
+from mirgen.mir.ty import FnDefTy
+
+MODULE = "__mirgen_queries"
+_LEVELS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question: ``name`` is the added function, ``file`` the source file (absolute) that it is added to."""
+
+    name: str
+    fn: FnDefTy
+    file: Path
+    text: str
+
+
+def query_source(name: str, fn: FnDefTy, externs: Collection[str]) -> str:
+    """A tower of functions with ``fn``'s signature; the outermost is ``name``.
+
+    Raises:
+        UnnameableError: a type or the path cannot be written.
+    """
+    sig = fn.sig
+    params = ", ".join(f"a{i}: {type_source(ty.text, externs)}" for i, ty in enumerate(sig.inputs))
+    names = ", ".join(f"a{i}" for i in range(len(sig.inputs)))
+    output = type_source(sig.output.text, externs)
+    callee = callee_source(fn.path, externs)
+    lines: list[str] = []
+    for level in range(_LEVELS):
+        own = name if level == _LEVELS - 1 else f"{name}_{level}"
+        lines.append(f"#[inline] pub unsafe fn {own}<'a>({params}) -> {output} {{ unsafe {{ {callee}({names}) }} }}")
+        callee = own
+    return "\n".join(lines)
+
+
+def chosen_level(headers: Sequence[Header], name: str) -> list[Header]:
+    """The tower's functions of query ``name`` among ``headers``, outermost first."""
+    order = {own: i for i, own in enumerate((name, *(f"{name}_{i}" for i in reversed(range(_LEVELS - 1)))))}
+    found = [h for h in headers if f"{MODULE}::" in h.header and h.header.rpartition("::")[2] in order]
+    return sorted(found, key=lambda header: order[header.header.rpartition("::")[2]])
+
+
+def answers(body: Body, fn: FnDefTy) -> bool:
+    """Whether ``body`` holds ``fn`` inlined, and is not merely a call of it: then it may stand for ``fn``."""
+    wanted = short(fn.path)
+    return any(scope.inlined is not None and short(scope.inlined) == wanted for scope in body.scopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """A copy of a package's sources: links to the originals, but for ``changed`` files."""
+
+    root_file: Path
+    copy: Path
+    original: Path
+    changed: tuple[Path, ...]
+
+    def flags(self) -> list[str]:
+        """The shim's flags."""
+        flags = ["--overlay", str(self.root_file), str(self.copy), str(self.original)]
+        return flags + [part for path in self.changed for part in ("--overlay-file", str(path))]
+
+
+def make_overlay(root_file: Path, original: Path, queries: Sequence[Query], folder: Path) -> Overlay:
+    """Lay a copy of ``original`` (the directory that holds all sources) with ``queries`` added out in ``folder``.
+
+    The copy's name depends on what was added, so that one copy is never changed under another's text.
+    """
+    by_file: dict[Path, list[Query]] = {}
+    for query in queries:
+        file = query.file if query.file.is_relative_to(original) else root_file
+        by_file.setdefault(file, []).append(query)
+    state = hashlib.sha256(repr([(str(f), [q.text for q in qs]) for f, qs in by_file.items()]).encode())
+    copy = folder / state.hexdigest()[:16]
+    shutil.rmtree(copy, ignore_errors=True)
+    copy.mkdir(parents=True)
+    solid = {root_file, *by_file}
+    _mirror(original, copy, solid)
+    changed: list[Path] = []
+    for file, own in by_file.items():
+        target = copy / file.relative_to(original)
+        target.write_text(file.read_text(encoding="utf-8") + _module(own), encoding="utf-8")
+        changed.append(target)
+    return Overlay(copy / root_file.relative_to(original), copy, original, tuple(changed))
+
+
+def _module(queries: Sequence[Query]) -> str:
+    body = "\n".join(query.text for query in queries)
+    return f"\n#[doc(hidden)]\n#[allow(warnings)]\nmod {MODULE} {{\n{body}\n}}\n"
+
+
+def _mirror(original: Path, copy: Path, solid: set[Path]) -> None:
+    """Links to everything in ``original``; directories on the way to ``solid`` files are real, and so are they."""
+    for entry in original.iterdir():
+        target = copy / entry.name
+        inside = [path for path in solid if path == entry or entry in path.parents]
+        if not inside:
+            target.symlink_to(entry)
+        elif entry.is_dir():
+            target.mkdir()
+            _mirror(entry, target, solid)
+        elif entry in solid:
+            shutil.copyfile(entry, target)
+        else:
+            raise InternalError(f"{entry} is neither file nor directory")

@@ -1,0 +1,117 @@
+"""rustc's texts of types and callees, written as Rust source that means the same inside the crate they come from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from mirgen.cargo.callee import split_arguments
+from mirgen.mir.names import erase_regions, skip_group
+
+_LEAF = re.compile(r"ValTree\(Leaf\(0x([0-9a-f]+)\): ([a-z0-9]+)\)")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORDS = frozenset(
+    ["mut", "const", "dyn", "fn", "as", "for", "unsafe", "extern", "impl", "where", "in", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f16", "f32", "f64", "f128", "bool", "char", "str", "true", "false", "Rust", "C"]
+)
+_UNNAMEABLE = ("{", "ValTree(Branch", "Opaque(", "DefId(", "...", "<impl at")
+
+
+class UnnameableError(Exception):
+    """The text holds something that Rust source cannot name: a closure, a coroutine, an opaque type."""
+
+
+def type_source(text: str, externs: Collection[str], lifetime: str = "'a") -> str:
+    """A type's source; regions become ``lifetime``.
+
+    Raises:
+        UnnameableError: see there.
+    """
+    text = _LEAF.sub(_literal, erase_regions(text))
+    _refuse_unnameable(text)
+    return _rooted(text, externs).replace("'_", lifetime)
+
+
+def callee_source(path: str, externs: Collection[str]) -> str:
+    """A callee's source: ``core::slice::<impl [u8]>::iter`` becomes ``<[u8]>::iter``.
+
+    Raises:
+        UnnameableError: see there.
+    """
+    text = _LEAF.sub(_literal, erase_regions(path))
+    at = text.find("<impl ")
+    if at >= 0 and "<impl at" not in text:
+        end = skip_group(text, at)
+        text = f"<{text[at + 6 : end - 1]}>{text[end:]}"
+    _refuse_unnameable(text)
+    return _rooted(_without_regions_of_functions(text), externs)
+
+
+def _refuse_unnameable(text: str) -> None:
+    for mark in _UNNAMEABLE:
+        if mark in text:
+            raise UnnameableError(text)
+
+
+def _literal(match: re.Match[str]) -> str:
+    bits, ty = int(match[1], 16), match[2]
+    if ty == "bool":
+        return "true" if bits else "false"
+    if ty == "char":
+        return f"'\\u{{{bits:x}}}'"
+    if ty.startswith("i"):
+        width = 4 * len(match[1])
+        value = bits - (1 << width) if bits >> (width - 1) else bits
+        return f"{{{value}}}" if value < 0 else str(value)
+    return str(bits)
+
+
+def _without_regions_of_functions(path: str) -> str:
+    """Drop region arguments of the last segment: late-bound ones cannot be given."""
+    if not path.endswith(">"):
+        return path
+    at = _last_turbofish(path)
+    if at < 0:
+        return path
+    kept = [part.strip() for part in split_arguments(path[at + 3 : -1]) if part.strip() != "'_"]
+    return path[:at] + (f"::<{', '.join(kept)}>" if kept else "")
+
+
+def _last_turbofish(path: str) -> int:
+    """Where the turbofish that ends ``path`` begins (at its ``::``), or -1."""
+    i = 0
+    while i < len(path):
+        if path.startswith("::<", i):
+            end = skip_group(path, i + 2)
+            if end == len(path):
+                return i
+            i = end
+        elif path[i] in "<([{":
+            i = skip_group(path, i)
+        else:
+            i += 1
+    return -1
+
+
+def _rooted(text: str, externs: Collection[str]) -> str:
+    """Begin every path at ``crate`` or at an extern crate."""
+    out: list[str] = []
+    i = 0
+    while i < len(text):
+        if text[i] == "'":
+            match = _WORD.match(text, i + 1)
+            end = match.end() if match else i + 1
+            out.append(text[i:end])
+            i = end
+            continue
+        match = _WORD.match(text, i)
+        if match is None:
+            out.append(text[i])
+            i += 1
+            continue
+        word, end = match[0], match.end()
+        inside_path = text.endswith("::", 0, i) or (i > 0 and (text[i - 1].isalnum() or text[i - 1] == "_"))
+        if not inside_path and word not in _WORDS and not text.startswith(" =", end):
+            word = f"::{word}" if word in externs and text.startswith("::", end) else f"crate::{word}"
+        out.append(word)
+        i = end
+    return "".join(out)
