@@ -111,7 +111,7 @@ def main() -> int:
     manifest = load_manifest(folder)
     step(console, 2, "What was made")
     show_kernels(console, manifest, folder)
-    step(console, 3, f"Run saxpy[{GRID}, {BLOCK}]({A}, x, y) on {COUNT} elements")
+    step(console, 3, f"Run saxpy[{GRID}, {BLOCK}]({A:g}, x, y) on {COUNT} elements")
     try:
         ours = simulate(folder)
     except MirgenError as error:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from mirgen.link.manifest import load_manifest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,7 +21,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     """The wheel as `pip wheel .` makes it."""
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--no-deps", "--no-build-isolation"]
-    done = subprocess.run([*command, "--wheel-dir", str(folder), str(ROOT)], capture_output=True, text=True)
+    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}  # maturin
+    command += ["--wheel-dir", str(folder), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     (path,) = folder.glob("mirgen-*.whl")
     return zipfile.ZipFile(path)
@@ -65,3 +71,45 @@ def test_the_device_crates_stand_alone() -> None:
         text = (ROOT / "rustc-shim" / crate / "Cargo.toml").read_text()
         assert "workspace = true" not in text
         assert text.count("path = ") == text.count('path = "../')
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: zipfile.ZipFile, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The scripts' folder of an environment that has the wheel, and no trace of this checkout.
+
+    The dependencies are those of the environment that runs the tests, whose editable mirgen stays out: a path file in
+    another path file's folder is not read.
+    """
+    home = tmp_path_factory.mktemp("installed")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
+    python = home / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(python)]
+    subprocess.run([*pip, "install", "--quiet", "--no-deps", str(wheel.filename)], check=True)
+    (packages,) = home.glob("lib/python*/site-packages")
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return home / "bin"
+
+
+@pytest.mark.slow
+def test_a_new_crate_builds_with_the_wheel_alone(installed: Path, tmp_path: Path) -> None:
+    env = {
+        **os.environ,
+        "PATH": f"{installed}{os.pathsep}{os.environ['PATH']}",
+        "MIRGEN_CACHE_DIR": str(tmp_path / "cache"),
+    }
+    env.pop("CARGO_TARGET_DIR", None)
+    env.pop("PYTHONPATH", None)
+
+    def run(*command: str, cwd: Path) -> str:
+        done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    where = run("python", "-c", "import mirgen; print(mirgen.__file__)", cwd=tmp_path)
+    assert where.startswith(str(installed.parent))
+    run("cargo", "mirgen", "new", "hello-gpu", cwd=tmp_path)
+    crate = tmp_path / "hello-gpu"
+    run("cargo", "mirgen", "build", "--arch", "sm_90", cwd=crate)
+    (manifest,) = (crate / "target" / "mirgen").rglob("manifest.json")
+    assert load_manifest(manifest).kernels
+    assert not [path for path in crate.rglob("*.toml") if str(ROOT) in path.read_text()]
