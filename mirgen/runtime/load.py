@@ -14,6 +14,7 @@ from mirgen.runtime.executor import Executor
 from mirgen.runtime.module import Module
 from mirgen.runtime.sim.client import SimModule, SimOptions
 from mirgen.runtime.sites import sites_of
+from mirgen.targets.host_abi import ENTRY
 
 if TYPE_CHECKING:
     from mirgen.link.manifest import Manifest
@@ -99,9 +100,9 @@ def _simulated(manifest: Manifest, folder: Path, kernels: Sequence[KernelSpec], 
         raise InvalidInputError(
             f'crate {manifest.crate_name} was built without code for the simulator: build again, or use device="cuda:0"'
         )
-    names = tuple(kernel.symbol or kernel.name for kernel in kernels)
+    names = tuple(ENTRY + kernel.name for kernel in kernels)
     text = (folder / file).read_text(encoding="utf-8")
-    return SimExecutor(SimModule(text, names, sites_of(text)), options)
+    return SimExecutor(SimModule(text, names, sites_of(text), (folder / file).with_suffix(".o")), options)
 
 
 def _build(folder: Path, device: str, *, release: bool, features: tuple[str, ...]) -> Path:

@@ -173,6 +173,8 @@ def _array(kernel: KernelSpec, param: Param, value: object) -> tuple[ArrayArgume
     device = _device_array(value)
     if device is not None:
         _check_device(device, known, param, elem_size, where)
+        if device[0].pointer % _align(elem_size):
+            raise ArgumentValueError(f"its address {device[0].pointer:#x} is not aligned for `{elem}`", where)
         if written and device[0].read_only:
             raise ArgumentValueError(f"`{param.rust_type}` needs a writable array, this one is read-only", where)
         return ArrayArgument(param.name, param.offset, device[0], written, _align(elem_size)), _count(

@@ -20,6 +20,7 @@ from mirgen.runtime.sim.client import (
     default_simulator,
 )
 from mirgen.runtime.sim.memory import Buffer
+from mirgen.targets.host_abi import ENTRY
 
 
 class SimExecutor:
@@ -37,32 +38,34 @@ class SimExecutor:
         """Copies arrays to the worker's memory (those made by :func:`mirgen.empty` are there already), runs, copies
         written ones back, also when the kernel fails."""
         copies: dict[tuple[int, int], tuple[Buffer, NDArray[np.uint8]]] = {}
+        taken: list[Buffer] = []
         back: list[tuple[ArrayArgument, NDArray[np.uint8]]] = []
         pointers: list[BufferPointer] = []
         try:
             for argument in arguments.arrays:
                 array = _host(argument)
-                placed = self._simulator.registry.find(array.ctypes.data, array.nbytes) if array.nbytes else None
-                if placed is not None:
-                    offset = array.ctypes.data - placed.address
-                    pointers.append(BufferPointer(argument.at, placed, offset, argument.writable))
+                address, nbytes = array.ctypes.data, array.nbytes
+                placed = self._simulator.registry.find(address, nbytes) if nbytes else None
+                if placed is not None and address % argument.align == 0:
+                    pointers.append(_pointer(argument, placed, address - placed.address))
                     continue
                 # Two shared borrows of one array are one copy.
-                key = (array.ctypes.data, array.nbytes)
+                key = (address, nbytes)
                 if key not in copies or argument.writable:
-                    buffer = self._simulator.pool.take(array.nbytes)
-                    copy = buffer.bytes_at_end(array.nbytes)
+                    buffer = self._simulator.pool.take(nbytes)
+                    taken.append(buffer)
+                    copy = buffer.bytes_at_end(nbytes)
                     copy[:] = array.reshape(-1).view(np.uint8)
                     copies[key] = (buffer, copy)
                 buffer, copy = copies[key]
-                pointers.append(BufferPointer(argument.at, buffer, buffer.offset_of(array.nbytes), argument.writable))
+                pointers.append(_pointer(argument, buffer, buffer.offset_of(nbytes)))
                 if argument.writable:
                     back.append((argument, copy))
             kernel = launch.kernel
             self._simulator.launch(
                 self._module,
                 SimLaunch(
-                    kernel.symbol or kernel.name, launch.grid, launch.block, kernel.static_shared, launch.shared,
+                    ENTRY + kernel.name, launch.grid, launch.block, kernel.static_shared, launch.shared,
                     arguments.block, tuple(pointers), kernel.name,
                 ),
                 self.options,
@@ -70,7 +73,11 @@ class SimExecutor:
         finally:
             for argument, copy in back:
                 _host(argument).reshape(-1).view(np.uint8)[:] = copy
-            self._simulator.release([buffer for buffer, _ in copies.values()])
+            self._simulator.release(taken)
+
+
+def _pointer(argument: ArrayArgument, buffer: Buffer, offset: int) -> BufferPointer:
+    return BufferPointer(argument.at, buffer, offset, argument.writable, argument.nbytes, argument.param)
 
 
 def _host(argument: ArrayArgument) -> NDArray[Any]:

@@ -1,8 +1,9 @@
 """The host target: code for this machine's CPU that the simulator runs.
 
-Every function takes the launch context as a hidden first parameter.  Kernels are ``void @k(i8* ctx, i8* args)`` with
-the packed parameter block; barriers are calls of a marker that the simulator turns into suspensions
-(:mod:`mirgen.runtime.sim.coroutine`).  No fast-math flag, no contraction: results are rustc's own.
+Every function takes the launch context as a hidden first parameter.  Kernels are
+``void @mirgen.kernel.NAME(i8* ctx, i8* args)`` with the packed parameter block; barriers are calls of a marker that the
+simulator turns into suspensions (:mod:`mirgen.runtime.sim.coroutine`).
+No fast-math flag, no contraction: results are rustc's own.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ class HostTarget:
             function.attributes.add("alwaysinline")
 
     def define_kernel(self, cx: ModuleContext, abi: KernelAbi, params: Sequence[EntryParam], body: ir.Function) -> None:
-        """Emits ``void @name(i8* ctx, i8* args)``."""
-        kernel = ir.Function(cx.module, ir.FunctionType(_VOID, [_PTR, _PTR]), abi.name)
+        """Emits ``void @mirgen.kernel.NAME(i8* ctx, i8* args)``."""
+        kernel = ir.Function(cx.module, ir.FunctionType(_VOID, [_PTR, _PTR]), host_abi.ENTRY + abi.name)
         kernel.attributes.add("nounwind")
         ctx, args = kernel.args
         ctx.name, args.name = "ctx", "args"

@@ -17,7 +17,10 @@ SITES: Final = "__mirgen_sites"
 #: ``double (double, double, double, i32 op, i32 mode)`` and ``float`` with ``f``: arithmetic rounded otherwise.
 ROUNDED: Final = "__mirgen_sim_rounded"
 
-#: Three ``u32`` each, in the order x y z.
+#: What precedes a kernel's name in its symbol, so that a kernel called `exp` is not taken for libm's.
+ENTRY: Final = "mirgen.kernel."
+
+#: Fields of the context.  Three ``u32`` each, in the order x y z.
 REGISTERS: Final = {"tid": 0, "ntid": 12, "ctaid": 24, "nctaid": 36}
 #: Address of the block's shared memory: static part first.
 SHARED: Final = 48

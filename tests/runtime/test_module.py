@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,14 @@ from mirgen.runtime.errors import (
     LaunchError,
     Site,
 )
+from mirgen.runtime.runner import parse_assignment, run_kernel
 from mirgen.runtime.sim.client import SimModule, SimOptions, default_simulator
 from mirgen.runtime.simulated import SimExecutor
 
 #: saxpy as the host target emits it: bounds-checked against y; reads x beside its end where that is shorter (unsafe).
 SAXPY = """
 declare void @__mirgen_panic(i8*, i32, i64, i64)
-define void @saxpy(i8* %ctx, i8* %args) {
+define void @mirgen.kernel.saxpy(i8* %ctx, i8* %args) {
   %ctx32 = bitcast i8* %ctx to i32*
   %tid = load i32, i32* %ctx32
   %ntid.p = getelementptr i32, i32* %ctx32, i64 3
@@ -83,7 +85,7 @@ SPEC = KernelSpec(
 
 @pytest.fixture(scope="module")
 def m() -> Iterator[Module]:
-    sim = SimModule(SAXPY, ("saxpy",), (Site("x[{}] is not a number", "src/lib.rs:7:13"),))
+    sim = SimModule(SAXPY, ("mirgen.kernel.saxpy",), (Site("x[{}] is not a number", "src/lib.rs:7:13"),))
     yield Module("demo", [SPEC], SimExecutor(sim, SimOptions()), "sim")
     default_simulator().close()
 
@@ -135,7 +137,7 @@ def test_panic_keeps_what_was_written(m: Module) -> None:
 
 def test_read_past_the_end_of_an_array(m: Module) -> None:
     x, y = data()
-    with pytest.raises(InvalidMemoryAccessError) as error:
+    with pytest.raises(InvalidMemoryAccessError, match="a read 0 bytes past the end of `x`") as error:
         m.saxpy[4, 256](2.0, x[:500], y)
     assert (error.value.block, error.value.thread) == ((1, 0, 0), (244, 0, 0))
 
@@ -225,3 +227,35 @@ def test_launch_after_fork(m: Module) -> None:
 def test_errors_are_mirgen_s() -> None:
     assert issubclass(ArgumentTypeError, (MirgenError, TypeError))
     assert issubclass(KernelNotFoundError, AttributeError)
+
+
+def test_a_launch_in_words(m: Module, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.arange(10, dtype=np.float32))
+    out = tmp_path / "y.npy"
+    config = LaunchConfig(grid=1, block=32)
+    args = {"a": "2.0", "x": "@x.npy", "y": "full(10, 1)"}
+    result = run_kernel(m.saxpy, config, args, {"y": out}, tmp_path)
+    assert np.load(out).tolist() == result.arrays["y"].tolist() == [1 + 2 * i for i in range(10)]
+    assert result.written == (out,)
+
+
+@pytest.mark.parametrize(
+    ("args", "out", "message"),
+    [
+        ({"b": "1"}, {}, "no argument `b`"),
+        ({"a": "1", "x": "zeros(3)"}, {}, "argument `y` is missing"),
+        ({"a": "1", "x": "zeros(3)", "y": "zeros(3)"}, {"z": "z.npy"}, "no argument `z`"),
+        ({"a": "1", "x": "zeros(3)", "y": "zeros(3)"}, {"a": "z.npy"}, "passed by value"),
+        ({"a": "1", "x": "zeros(3)"}, {"y": "z.npy"}, r"--arg y=zeros\(N\)"),
+    ],
+)
+def test_wrong_launches_in_words(m: Module, args: dict[str, str], out: dict[str, str], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        run_kernel(m.saxpy, LaunchConfig(1, 32), args, {name: Path(path) for name, path in out.items()})
+
+
+def test_assignments() -> None:
+    assert parse_assignment(" x = a=b ", "--arg") == ("x", "a=b")
+    for text in ("x", "=1", "x=", ""):
+        with pytest.raises(InvalidInputError, match="--arg"):
+            parse_assignment(text, "--arg")

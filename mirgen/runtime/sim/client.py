@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +32,7 @@ from mirgen.runtime.errors import (
     Site,
 )
 from mirgen.runtime.sim import layout, wire
-from mirgen.runtime.sim.memory import PAGE, Buffer, BufferPool, BufferRegistry
+from mirgen.runtime.sim.memory import GUARD, PAGE, Buffer, BufferPool, BufferRegistry
 
 Schedule = Literal["forward", "reverse", "random"]
 _SCHEDULES: Final[Mapping[str, int]] = {
@@ -57,11 +58,15 @@ class SimOptions:
 
 @dataclass(frozen=True, slots=True)
 class SimModule:
-    """Host IR with its entries; ``sites`` explains the numbers that panics and barriers report."""
+    """Host IR with its entries; ``sites`` explains the numbers that panics and barriers report.
+
+    Native code is kept in ``cache`` plus the optimisation level, where that is a path.
+    """
 
     text: str = field(repr=False)
     kernels: tuple[str, ...]
     sites: tuple[Site, ...] = ()
+    cache: Path | None = None
 
     def key(self, opt_level: int) -> str:
         """A name for the native code."""
@@ -72,12 +77,15 @@ class SimModule:
 
 @dataclass(frozen=True, slots=True)
 class BufferPointer:
-    """The word at ``at`` in the parameter block points at byte ``offset`` of ``buffer``."""
+    """The word at ``at`` in the parameter block points at byte ``offset`` of ``buffer``, where the array called
+    ``name`` begins, ``nbytes`` long."""
 
     at: int
     buffer: Buffer
     offset: int
     writable: bool
+    nbytes: int = 0
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +137,7 @@ class Simulator:
         self._lock = threading.RLock()
         self._worker: _Worker | None = None
         self._native: dict[str, _Native] = {}
-        self._drop: list[int] = []
+        self._drop: deque[int] = deque()
         self._status_fd = -1
         self._status = layout.StatusPage()
         itself = weakref.ref(self)
@@ -153,14 +161,18 @@ class Simulator:
             worker = self._start()
             known = {pointer.buffer.id: pointer.buffer for pointer in launch.pointers}
             new = [buffer for number, buffer in known.items() if number not in worker.buffers]
-            drop = [number for number in self._drop if number in worker.buffers and number not in known]
-            self._drop.clear()
+            gone: set[int] = set()
+            while self._drop:
+                gone.add(self._drop.popleft())
+            drop = sorted(gone & worker.buffers)
+            for buffer in new:
+                weakref.finalize(buffer, self._drop.append, buffer.id)
             header = {
                 "op": "launch", "module": module.key(options.opt_level), "kernel": launch.kernel,
                 "grid": launch.grid, "block": launch.block,
                 "static_shared": launch.static_shared, "dynamic_shared": launch.dynamic_shared,
                 "schedule": _SCHEDULES[options.schedule], "seed": options.seed, "os_threads": options.os_threads,
-                "pointers": [(p.at, p.buffer.id, p.offset) for p in launch.pointers],
+                "pointers": [(p.at, p.buffer.id, p.offset, p.nbytes) for p in launch.pointers],
                 "writable": sorted({p.buffer.id for p in launch.pointers if p.writable}),
                 "new": [(buffer.id, buffer.capacity) for buffer in new], "drop": drop,
             }  # fmt: skip
@@ -182,7 +194,12 @@ class Simulator:
     def release(self, buffers: Sequence[Buffer]) -> None:
         """Gives copies' buffers back to the pool."""
         with self._lock:
-            self._drop += self.pool.give_back(buffers)
+            self.pool.give_back(buffers)
+
+    @property
+    def worker_id(self) -> int | None:
+        """The worker's process number, if one runs."""
+        return None if self._worker is None else self._worker.process.pid
 
     def forget(self) -> None:
         """In the child of a fork: the worker, its buffers and the status page are the parent's."""
@@ -267,7 +284,10 @@ class Simulator:
             return native
         try:
             if native is None:
-                header = {"op": "compile", "module": key, "kernels": module.kernels, "opt_level": opt_level}
+                cache = None if module.cache is None else f"{module.cache.absolute()}.O{opt_level}"
+                header = {
+                    "op": "compile", "module": key, "kernels": module.kernels, "opt_level": opt_level, "cache": cache,
+                }  # fmt: skip
                 reply, image = self._request(worker, header, module.text.encode())
                 native = self._native[key] = _Native(image, reply["coroutines"])
             else:
@@ -275,9 +295,8 @@ class Simulator:
                 self._request(worker, header, native.image)
         except _WorkerDiedError as death:
             names = ", ".join(module.kernels)
-            raise ToolError(
-                "LLVM", f"died while compiling {names} for the simulator: {death}", status=death.status
-            ) from death
+            message = f"the worker died ({death}) while LLVM compiled {names}"
+            raise ToolError("simulator", message, status=death.status) from death
         worker.modules.add(key)
         return native
 
@@ -320,7 +339,7 @@ class Simulator:
             if _stack_end(report):
                 message = "stack overflow"
             else:
-                cls, message = InvalidMemoryAccessError, f"invalid memory access at {report.address:#x} ({name})"
+                cls, message = InvalidMemoryAccessError, self._explain_address(launch)
         elif report.signal == signal.SIGILL:
             cls, message = KernelTrapError, "executed a trap"
         elif report.signal == signal.SIGFPE:
@@ -328,6 +347,28 @@ class Simulator:
         else:
             message = f"died of {name}"
         raise cls(message, kernel=launch.name, block=block, thread=thread) from death
+
+    def _explain_address(self, launch: SimLaunch) -> str:
+        """The fault's address in terms of the launch's arrays."""
+        report = self._status.report
+        address = report.address
+        access = "access"
+        if report.code:
+            access = "write" if report.code & 2 else "read"
+        if address == 0 and not report.code & 4:
+            # Not a page fault: the address is no canonical one, or the instruction wants an aligned one.
+            return "invalid memory access: the address is not canonical or not aligned"
+        best: tuple[int, str] | None = None
+        for pointer, region in zip(launch.pointers, self._status.arrays, strict=False):
+            where = _beside(address, region, f"`{pointer.name}`" if pointer.name else "an array")
+            if where is not None and (best is None or where[0] < best[0]):
+                best = where
+        shared = _beside(address, self._status.shared[report.slot], "the block's shared memory")
+        if shared is not None and (best is None or shared[0] < best[0]):
+            best = shared
+        if best is None:
+            return f"invalid memory access: a {access} at {address:#x}, which is in no array"
+        return f"invalid memory access: a {access} {best[1]}"
 
     def _explain_timeout(self, launch: SimLaunch, options: SimOptions) -> NoReturn:
         block, thread = self._where_running(launch)
@@ -360,6 +401,19 @@ def unlinear(index: int, extent: Dim3) -> Dim3:
     """The 3-D index of a linear one, ``x`` fastest."""
     x, y, _ = extent
     return (index % x, index // x % y, index // (x * y))
+
+
+def _beside(address: int, region: layout.Region, what: str) -> tuple[int, str] | None:
+    """How far ``address`` is from a region, and in words; ``None`` where it is nowhere near."""
+    if not region.end:
+        return None
+    if address < region.start:
+        distance, words = region.start - address, f"{region.start - address} bytes before {what}"
+    elif address >= region.end:
+        distance, words = address - region.end, f"{address - region.end} bytes past the end of {what}"
+    else:
+        return 0, f"of {what}, which is read-only"
+    return (distance, words) if distance <= GUARD else None
 
 
 def _site(module: SimModule, index: int) -> Site:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import llvmlite.binding as llvm
 
 from mirgen.errors import InternalError, InvalidInputError, ToolError
+from mirgen.runtime.sim import coroutine
 from mirgen.runtime.sim.coroutine import Calls, functions_to_inline, rewrite_kernels
 from mirgen.runtime.sim.scheduler import ON_SIGNAL, RUN, STATUS_PAGE, scheduler_ir
+from mirgen.targets import host_abi
 from mirgen.targets.host_abi import BARRIER, FRAME, PANIC, ROUNDED, TRAP
 
 #: Library that holds the scheduler inside the JIT.
@@ -55,6 +59,16 @@ def machine(opt_level: int) -> llvm.TargetMachine:
         reloc="pic",
         codemodel="small",
     )
+
+
+def machine_key() -> str:
+    """What native code depends on besides its text: LLVM, the CPU and its features, and this package's own passes."""
+    features = llvm.get_host_cpu_features().flatten()
+    version = ".".join(str(part) for part in llvm.llvm_version_info)
+    digest = hashlib.sha256(f"{version} {llvm.get_host_cpu_name()} {features}".encode())
+    for source in (__file__, coroutine.__file__, host_abi.__file__):
+        digest.update(Path(source).read_bytes())
+    return digest.hexdigest()
 
 
 def compile_module(text: str, kernels: Sequence[str], opt_level: int = 3) -> NativeCode:

@@ -49,11 +49,13 @@ class _AltStack(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class PointerSlot:
-    """The word at ``at`` in the parameter block shall be the address of byte ``offset`` of ``buffer``."""
+    """The word at ``at`` in the parameter block shall be the address of byte ``offset`` of ``buffer``, where an array
+    of ``nbytes`` begins."""
 
     at: int
     buffer: int
     offset: int
+    nbytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +127,11 @@ class Engine:
         if kernel is None:
             raise InternalError(f"kernel {request.kernel} of module {request.module} is not loaded")
         args = _aligned_copy(request.args, _ARGS_ALIGN)
-        for slot in request.pointers:
+        for number, slot in enumerate(request.pointers):
             address = self._maps[slot.buffer].address + slot.offset
+            if number < n.MAX_ARRAYS:
+                region = self._status.arrays[number]
+                region.start, region.end = address, address + slot.nbytes
             args[slot.at : slot.at + 8] = np.frombuffer(address.to_bytes(8, sys.byteorder), np.uint8)
         for buffer in {slot.buffer for slot in request.pointers}:
             self._maps[buffer].protect(writable=buffer in request.writable)
@@ -191,6 +196,7 @@ class _BlockThread:
         self._slot.handles = ctypes.addressof(self._handles)
         self._slot.order = ctypes.addressof(self._order)
         self._slot.status = ctypes.addressof(status.slots[index])
+        self._region = status.shared[index]
         self._work: queue.SimpleQueue[tuple[n.Launch, queue.SimpleQueue[int | BaseException]]] = queue.SimpleQueue()
         threading.stack_size(n.STACK_SIZE)
         self._thread = threading.Thread(target=self._loop, name=f"blocks-{index}", daemon=True)
@@ -210,6 +216,7 @@ class _BlockThread:
             self._shared = GuardedMap(-1, max(4096, -(-rounded // 4096) * 4096))
         shared = self._shared.address + self._shared.capacity - rounded
         self._slot.shared, self._slot.shared_size = shared, rounded
+        self._region.start, self._region.end = shared, shared + rounded
         self._slot.launch = ctypes.addressof(launch)
 
         table = self._table[: launch.threads]
@@ -268,4 +275,4 @@ def _block_order(blocks: int, schedule: int, seed: int) -> tuple[int, int]:
 
 def pointer_slots(rows: Sequence[Sequence[int]]) -> tuple[PointerSlot, ...]:
     """Pointer slots from their wire form."""
-    return tuple(PointerSlot(at, buffer, offset) for at, buffer, offset in rows)
+    return tuple(PointerSlot(*row) for row in rows)

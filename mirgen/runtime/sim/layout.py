@@ -7,6 +7,8 @@ from typing import Final
 
 #: Operating system threads that can run blocks at once.
 MAX_SLOTS: Final = 64
+#: Arrays of one launch whose addresses a fault is compared with.
+MAX_ARRAYS: Final = 64
 #: A site that is no barrier: the thread has left the kernel.
 EXITED: Final = 0xFFFF_FFFF
 #: Threads in a block, as CUDA limits them.
@@ -41,7 +43,8 @@ class Context(c.Structure):
 class Report(c.Structure):
     """The first thing that went wrong.  Lives in memory that outlives the worker process.
 
-    ``block`` and ``thread`` are linear; ``published`` is set last.
+    ``block`` and ``thread`` are linear; ``published`` is set last.  For a signal, ``slot`` says which operating
+    system thread it hit, ``code`` is x86's page fault code.
     """
 
     _fields_ = (
@@ -58,7 +61,8 @@ class Report(c.Structure):
         ("ip", c.c_uint64),
         ("stack", c.c_uint64),
         ("published", c.c_uint32),
-        ("reserved", c.c_uint32),
+        ("slot", c.c_uint32),
+        ("code", c.c_uint64),
     )
 
 
@@ -74,8 +78,21 @@ class Status(c.Structure):
     )
 
 
+class Region(c.Structure):
+    """Where an array of the launch, or a block's shared memory, lies in the worker: to explain a fault's address."""
+
+    _fields_ = (("start", c.c_uint64), ("end", c.c_uint64))
+
+
 class StatusPage(c.Structure):
-    _fields_ = (("report", Report), ("slots", Status * MAX_SLOTS))
+    """``arrays`` are the launch's pointers in order; ``shared`` is per slot.  ``end`` is 0 where there is none."""
+
+    _fields_ = (
+        ("report", Report),
+        ("slots", Status * MAX_SLOTS),
+        ("arrays", Region * MAX_ARRAYS),
+        ("shared", Region * MAX_SLOTS),
+    )
 
 
 class Launch(c.Structure):

@@ -122,16 +122,12 @@ class BufferPool:
             return free.pop()
         return Buffer(nbytes)
 
-    def give_back(self, buffers: Iterable[Buffer]) -> list[int]:
-        """Keeps buffers for reuse; returns the numbers of those that are dropped."""
-        dropped: list[int] = []
+    def give_back(self, buffers: Iterable[Buffer]) -> None:
+        """Keeps buffers for reuse, as far as they fit."""
         for buffer in buffers:
-            if self._kept + buffer.capacity > self._limit:
-                dropped.append(buffer.id)
-                continue
-            self._kept += buffer.capacity
-            self._free.setdefault(buffer.capacity, []).append(buffer)
-        return dropped
+            if self._kept + buffer.capacity <= self._limit:
+                self._kept += buffer.capacity
+                self._free.setdefault(buffer.capacity, []).append(buffer)
 
 
 class GuardedMap:

@@ -19,6 +19,8 @@ STATUS_PAGE = "mirgen_status_page"
 
 #: Byte offset of the program counter in Linux's ``ucontext_t``.
 _PC = {"x86_64": 168, "aarch64": 440}
+#: Byte offset of the page fault's code there; bit 1 is a write.
+_FAULT_CODE = {"x86_64": 192}
 #: ``FE_TONEAREST``, ``FE_DOWNWARD``, ``FE_UPWARD`` and ``FE_TOWARDZERO`` of glibc.
 _ROUNDING_MODES = {
     "x86_64": {"rn": 0, "rd": 0x400, "ru": 0x800, "rz": 0xC00},
@@ -510,6 +512,12 @@ out:
 
 def _on_signal() -> str:
     pc = _PC.get(platform.machine(), 0)
+    code = _FAULT_CODE.get(platform.machine())
+    fetch_code = f"""
+  %code.p = getelementptr i8, ptr %machine, i64 {code}
+  %code = load i64, ptr %code.p
+{_field(n.Report, "code", "%page", "%r.code")}
+  store i64 %code, ptr %r.code"""
     return f"""
 ; Notes who faulted, then lets the process die of the signal.  Calls async-signal-safe functions only.
 define void @{ON_SIGNAL}(i32 %sig, ptr %info, ptr %machine) {{
@@ -556,6 +564,10 @@ fill:
   %pc = load i64, ptr %pc.p
 {_field(n.Report, "ip", "%page", "%r.ip")}
   store i64 %pc, ptr %r.ip
+  %k32 = trunc i64 %k to i32
+{_field(n.Report, "slot", "%page", "%r.slot")}
+  store i32 %k32, ptr %r.slot
+{fetch_code if code is not None else ""}
 {_field(n.Report, "published", "%page", "%r.published")}
   store atomic i32 1, ptr %r.published release, align 4
   br label %out

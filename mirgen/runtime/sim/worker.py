@@ -12,11 +12,13 @@ import select
 import signal
 import socket
 import sys
+from pathlib import Path
 from typing import Any
 
 from mirgen.errors import InternalError, InvalidInputError, MirgenError, ToolError
 from mirgen.runtime.sim import layout, wire
-from mirgen.runtime.sim.compile import NativeCode, compile_module
+from mirgen.runtime.sim.cache import read_cached, write_cached
+from mirgen.runtime.sim.compile import NativeCode, compile_module, machine_key
 from mirgen.runtime.sim.engine import Engine, LaunchRequest, pointer_slots
 
 _KINDS: dict[type[MirgenError], str] = {InvalidInputError: "input", ToolError: "tool", InternalError: "internal"}
@@ -56,7 +58,7 @@ def main(argv: list[str]) -> int:
 def _serve(engine: Engine, header: wire.Header, payload: bytes, fds: list[int]) -> tuple[dict[str, Any], bytes]:
     match header["op"]:
         case "compile":
-            code = compile_module(payload.decode(), header["kernels"], header["opt_level"])
+            code = _compiled(header, payload.decode())
             engine.load(header["module"], code)
             return {"coroutines": code.coroutines}, code.image
         case "load":
@@ -79,6 +81,19 @@ def _serve(engine: Engine, header: wire.Header, payload: bytes, fds: list[int]) 
             return {"failed": result.failed, "stuck": result.stuck, "seconds": result.seconds}, b""
         case op:
             raise InternalError(f"unknown request {op!r}")
+
+
+def _compiled(header: wire.Header, text: str) -> NativeCode:
+    """From the cache's file, where the caller names one and it is of this text, LLVM and CPU."""
+    if header["cache"] is None:
+        return compile_module(text, header["kernels"], header["opt_level"])
+    path, key = Path(header["cache"]), f"{header['module']}.{machine_key()}"
+    cached = read_cached(path, key)
+    if cached is not None:
+        return NativeCode(*cached)
+    code = compile_module(text, header["kernels"], header["opt_level"])
+    write_cached(path, key, code.image, code.coroutines)
+    return code
 
 
 if __name__ == "__main__":
