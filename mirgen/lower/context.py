@@ -14,6 +14,7 @@ from mirgen.lower.builtin import builtin_layout
 from mirgen.lower.callsite import Lookup
 from mirgen.lower.value import Pair, Scalar
 from mirgen.mir.body import Body, FnKey, Program
+from mirgen.mir.format import format_statement, format_terminator
 from mirgen.mir.statement import SourceInfo, Span, Statement, Terminator
 from mirgen.mir.ty import Ty
 from mirgen.targets.base import Target
@@ -175,7 +176,16 @@ class FunctionContext:
 
     def internal(self, message: str) -> InternalError:
         """The error to raise for a fault of mirgen itself: carries the MIR statement."""
-        return InternalError(f"{message} (in {self.body.name})", statement=str(self.statement))
+        return InternalError(f"{message} (in {self.body.name})", statement=self.statement_text)
+
+    @property
+    def statement_text(self) -> str:
+        """The MIR being lowered, as a person reads it."""
+        if self.statement is None:
+            return ""
+        if isinstance(self.statement, Statement):
+            return format_statement(self.statement)
+        return format_terminator(self.statement)
 
 
 def body_span(body: Body) -> Span | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from mirgen.errors import MirgenError
 from mirgen.lower import types
 from mirgen.lower.context import FunctionContext, ModuleContext
 from mirgen.lower.locals import reverse_postorder, ssa_locals
@@ -25,16 +26,25 @@ def lower_body(cx: ModuleContext, key: FnKey, body: Body, function: ir.Function)
     b = ir.IRBuilder(function.append_basic_block("entry"))
     fx = FunctionContext(cx, key, body, function, b)
     fx.entry = b.block
-    order = reverse_postorder(body)
+    try:
+        _define(fx, reverse_postorder(body))
+    except MirgenError:
+        raise
+    except Exception as error:
+        raise fx.internal(f"{type(error).__name__}: {error}") from error
+
+
+def _define(fx: FunctionContext, order: list[int]) -> None:
+    body = fx.body
     fx.blocks = [None] * len(body.blocks)
     for block in order:
-        fx.blocks[block] = function.append_basic_block(f"bb{block}")
+        fx.blocks[block] = fx.function.append_basic_block(f"bb{block}")
     fx.ssa_locals = ssa_locals(body, order, lambda ty: _is_immediate(fx, ty))
     _lower_locals(fx)
     for block in order:
         _lower_block(fx, block)
-    with b.goto_block(fx.entry):
-        b.branch(fx.block(0))
+    fx.b.position_at_end(fx.function.entry_basic_block)
+    fx.b.branch(fx.block(0))
 
 
 def _is_immediate(fx: FunctionContext, ty: Ty) -> bool:
