@@ -63,8 +63,17 @@ struct Bytes {
     at: u64,
     uninit: Vec<(u64, u64)>,
     relocations: Vec<Relocation>,
-    /// A pointer that began on the line before: its first byte, its bytes there, and its name if it stood there.
-    pending: Option<(u64, usize, Option<(AllocId, u64)>)>,
+    pending: Option<Begun>,
+}
+
+/// A pointer that began on the line before.
+struct Begun {
+    /// Its first byte.
+    at: u64,
+    /// How many of its bytes stood on that line.
+    first: usize,
+    /// Its target, if it was named there.
+    name: Option<(AllocId, u64)>,
 }
 
 /// `size: S, align: A)` and the bytes.
@@ -104,8 +113,8 @@ impl Bytes {
             cur.expect("0x", "an allocation's address")?;
             let address = u64::from_str_radix(cur.ident(), 16);
             // A pointer that straddles lines counts with the line it began on.
-            let expected = match self.pending {
-                Some((at, first, _)) => at + first as u64,
+            let expected = match &self.pending {
+                Some(Begun { at, first, .. }) => at + *first as u64,
                 None => self.at,
             };
             if address != Ok(expected) {
@@ -119,8 +128,8 @@ impl Bytes {
             return cur.fail("expected the text column of an allocation");
         }
         let mut column = 0;
-        if let Some((at, first, name)) = self.pending.take() {
-            column = self.straddled(cur, at, first, name)?;
+        if let Some(begun) = self.pending.take() {
+            column = self.straddled(cur, begun)?;
         }
         while cur.pos < cells_end {
             if cur.eat(" ") {
@@ -188,7 +197,7 @@ impl Bytes {
                 if column >= LINE {
                     return Err(cur.error_at(start, "pointer past the end of a line"));
                 }
-                self.pending = Some((self.at, LINE - column, named));
+                self.pending = Some(Begun { at: self.at, first: LINE - column, name: named });
                 cur.pos = cells_end;
                 Ok(LINE - column)
             }
@@ -196,7 +205,8 @@ impl Bytes {
     }
 
     /// The second part of a pointer that began on the line before.
-    fn straddled(&mut self, cur: &mut Cursor, at: u64, first: usize, name: Option<(AllocId, u64)>) -> Res<usize> {
+    fn straddled(&mut self, cur: &mut Cursor, begun: Begun) -> Res<usize> {
+        let Begun { at, first, name } = begun;
         let start = cur.pos;
         let line = cur.slice(start, cur.line_end());
         let Some(length) = line.find('╼') else {

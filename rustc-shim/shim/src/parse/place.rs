@@ -157,20 +157,17 @@ impl<'a> Reader<'a, '_> {
         }
         let start = self.pos;
         match self.peek() {
-            Some(b'c') if self.eat("copy ") => {
-                if self.at_place() {
-                    return Ok(Some(Operand::Copy { place: self.place()? }));
-                }
+            Some(b'c') if self.eat("copy ") && self.at_place() => {
+                return Ok(Some(Operand::Copy { place: self.place()? }));
             }
             Some(b'm') if self.eat("move ") => {
                 return Ok(Some(Operand::Move { place: self.place()? }));
             }
-            Some(b'c') if self.eat("const ") => {
-                return Ok(Some(Operand::Const { value: self.constant()? }));
-            }
-            _ => {}
+            _ => self.pos = start,
         }
-        self.pos = start;
+        if self.eat("const ") {
+            return Ok(Some(Operand::Const { value: self.constant()? }));
+        }
         if self.at_const_value() {
             return Ok(Some(Operand::Const { value: self.constant()? }));
         }
