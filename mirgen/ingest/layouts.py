@@ -66,7 +66,8 @@ def _layout(w: wire.LayoutData, names: tuple[d.VariantName, ...] | None) -> d.La
     if not 0 < w.align <= _MAX_ALIGN or w.align & (w.align - 1):
         _fail(f"alignment {w.align} is no power of two")
     fields = _fields(w.fields, w.size)
-    return d.Layout(w.size, w.align, _repr(w.backend_repr, w.size), fields, _variants(w, fields), w.uninhabited, names)
+    repr_ = _repr(w.backend_repr, w.size, w.align)
+    return d.Layout(w.size, w.align, repr_, fields, _variants(w, fields), w.uninhabited, names)
 
 
 def scalar_align(scalar: d.Scalar) -> int:
@@ -88,7 +89,7 @@ def _scalar(w: wire.ScalarLayout) -> d.Scalar:
     return d.Scalar(w.primitive, w.signed, w.initialized, start, end)
 
 
-def _repr(w: wire.BackendRepr, size: int) -> d.BackendRepr:
+def _repr(w: wire.BackendRepr, size: int, align: int) -> d.BackendRepr:
     match w:
         case wire.ReprScalar():
             value = _scalar(w.value)
@@ -98,8 +99,9 @@ def _repr(w: wire.BackendRepr, size: int) -> d.BackendRepr:
         case wire.ReprPair():
             first, second = _scalar(w.first), _scalar(w.second)
             offset = pair_second_offset(first, second)
-            if offset + second.size > size:
-                _fail(f"a scalar pair of {offset + second.size} bytes in a type of {size}")
+            end = offset + second.size
+            if (end + align - 1) // align * align != size:
+                _fail(f"a scalar pair of {end} bytes, aligned to {align}, in a type of {size}")
             return d.ReprPair(first, second, offset)
         case wire.ReprVector():
             if w.count <= 0:

@@ -8,6 +8,7 @@ It imitates rustc for tests only; the compiler itself uses what rustc says.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from mirgen.layout import data as d
 from mirgen.mir import ty as t
@@ -150,29 +151,52 @@ class LayoutMaker(TypeMaker):
         tag_bits: int = 8,
         discriminants: Sequence[int] | None = None,
         signed: bool = False,
+        explicit_repr: bool = False,
     ) -> t.Ty:
-        """An enum with a direct tag of ``tag_bits`` at offset 0; payloads follow in declaration order."""
+        """An enum with a direct tag of ``tag_bits`` at offset 0; payloads follow in declaration order.
+
+        ``explicit_repr`` is ``#[repr(u8)]`` and the like, which keeps rustc from holding it as a pair of scalars.
+        """
         ty = self.adt(path)
         values = list(discriminants or range(len(variants)))
-        patterns = [v & _FULL[tag_bits] for v in values]
-        tag = int_scalar(tag_bits, signed, min(patterns), max(patterns))
+        full = _FULL[tag_bits]
+        as_signed = [((v & full) ^ (1 << (tag_bits - 1))) - (1 << (tag_bits - 1)) for v in values]
+        tag = int_scalar(tag_bits, signed, min(as_signed) & full, max(as_signed) & full)
         bodies = [self._variant(i, tag, fields) for i, fields in enumerate(variants.values())]
         align = max(b.align for b in bodies)
         size = _round_up(max(b.size for b in bodies), align)
         repr_: d.BackendRepr = d.ReprMemory(True)
         if all(not f for f in variants.values()):
             repr_ = d.ReprScalar(tag)
-        bodies = [d.Layout(size, align, b.repr, b.fields, b.variants, b.uninhabited) for b in bodies]
+        elif not explicit_repr and (payload := self._common_payload(list(variants.values()))) is not None:
+            repr_ = d.ReprPair(tag, payload, _round_up(tag.size, payload.size))
+            bodies = [
+                replace(b, size=size, align=align, repr=repr_) if b.fields != d.FieldsArbitrary(()) else b
+                for b in bodies
+            ]
         names = tuple(d.VariantName(n, v) for n, v in zip(variants, values, strict=True))
         multiple = d.VariantsMultiple(tag, 0, None, tuple(bodies))
         self.layouts[ty.key] = d.Layout(size, align, repr_, d.FieldsArbitrary((0,)), multiple, False, names)
         return ty
 
     def _variant(self, index: int, tag: d.Scalar, fields: Sequence[t.Ty]) -> d.Layout:
-        whole = record([_leaf(tag), *(self.layout(f) for f in fields)])
+        parts = [self.layout(f) for f in fields]
+        whole = record([_leaf(tag), *parts])
         assert isinstance(whole.fields, d.FieldsArbitrary)
         shape = d.FieldsArbitrary(whole.fields.offsets[1:])
         return d.Layout(whole.size, whole.align, d.ReprMemory(True), shape, d.VariantsSingle(index), False)
+
+    def _common_payload(self, variants: Sequence[Sequence[t.Ty]]) -> d.Scalar | None:
+        """The scalar that every variant with data has as its only one, all of one kind."""
+        found: list[d.Scalar] = []
+        for fields in variants:
+            real = [x for x in (self.layout(f) for f in fields) if x.size]
+            if len(real) > 1 or (real and not isinstance(real[0].repr, d.ReprScalar)):
+                return None
+            found += [x.repr.value for x in real if isinstance(x.repr, d.ReprScalar)]
+        if not found or len({s.primitive for s in found}) != 1:
+            return None
+        return replace(found[0], initialized=False, valid_start=0, valid_end=_FULL[8 * found[0].size])
 
     def option_of(self, payload: t.Ty) -> t.Ty:
         """``Option<payload>`` of a non-null pointer, ``bool`` or ``char``: a niche holds ``None``."""
@@ -188,12 +212,12 @@ class LayoutMaker(TypeMaker):
         if scalar.primitive == "pointer":
             start_value, end_value = 0, full
         tag = d.Scalar(scalar.primitive, scalar.signed, True, start_value, end_value)
-        none = d.Layout(inner.size, inner.align, d.ReprMemory(True), d.FieldsArbitrary(()), d.VariantsSingle(0), False)
+        none = d.Layout(0, 1, d.ReprMemory(True), d.FieldsArbitrary(()), d.VariantsSingle(0), False)
         some = d.Layout(inner.size, inner.align, inner.repr, d.FieldsArbitrary((0,)), d.VariantsSingle(1), False)
         multiple = d.VariantsMultiple(tag, 0, d.TagNiche(1, 0, 0, start), (none, some))
         repr_: d.BackendRepr = d.ReprScalar(tag)
         if isinstance(inner.repr, d.ReprPair):
-            repr_ = d.ReprPair(tag, inner.repr.second, inner.repr.second_offset)
+            repr_ = d.ReprPair(tag, replace(inner.repr.second, initialized=False), inner.repr.second_offset)
         names = (d.VariantName("None", 0), d.VariantName("Some", 1))
         shape = d.FieldsArbitrary((0,))
         self.layouts[ty.key] = d.Layout(inner.size, inner.align, repr_, shape, multiple, False, names)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import lzma
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -65,7 +67,8 @@ def _set(document: Any, path: str, value: Any) -> None:
         ("layouts.0.layout.align", 6, "layouts[0]: alignment 6"),
         ("layouts.0.layout.backend_repr.value.valid_end", "0x100000000", "layouts[0]: valid range"),
         ("layouts.0.layout.backend_repr.value.primitive", "i24", "layouts[0].layout.backend_repr.value.primitive: "),
-        ("layouts.2.layout.size", 16, "layouts[2]: a scalar pair of 32 bytes in a type of 16"),
+        ("layouts.2.layout.size", 16, "layouts[2]: a scalar pair of 32 bytes, aligned to 16, in a type of 16"),
+        ("layouts.4.layout.size", 24, "layouts[4]: a scalar pair of 16 bytes, aligned to 8, in a type of 24"),
         ("layouts.2.layout.fields.offsets.1", 33, "layouts[2]: field offsets [0, 33]"),
         ("layouts.9.layout.variants.tag_field", 1, "layouts[9]: tag field 1"),
         ("layouts.9.layout.variants.tag_encoding.niche_last", 2, "layouts[9]: niche encoding"),
@@ -81,6 +84,22 @@ def test_faults_name_their_place(some_layouts: dict[str, Any], path: str, value:
     with pytest.raises(InvalidInputError) as e:
         load(some_layouts)
     assert message in str(e.value)
+
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures/mir"
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*/*.layout.json.xz")), ids=lambda p: p.name)
+def test_what_rustc_said(path: Path) -> None:
+    unit = load_layouts(lzma.decompress(path.read_bytes()), "t")
+    assert len(unit.layouts) > 40
+    pairs = [x for x in unit.layouts.values() if isinstance(x.repr, d.ReprPair)]
+    assert pairs
+    for layout in pairs:
+        if isinstance(layout.variants, d.VariantsSingle) and isinstance(layout.fields, d.FieldsArbitrary):
+            scalars = [o for o in layout.fields.offsets if o < layout.size]
+            assert isinstance(layout.repr, d.ReprPair)
+            assert len(scalars) < 2 or layout.repr.second_offset in scalars or 0 not in scalars
 
 
 def test_a_mir_document_is_no_layout_document(every_construct: dict[str, Any]) -> None:

@@ -39,4 +39,23 @@ CODES = (
         module path. The message lists those that exist.
         """,
     ),
+    code(
+        "MG0104",
+        "a kernel divides an array, and not all threads might do so alike",
+        """
+        `Disjoint::by_chunks`, `by_blocks` and `as_matrix` decide which elements of an array belong to which thread. If
+        one thread divided an array into chunks of four and another left it as it was, both would own the same element:
+        a data race. So every thread of the grid has to come to the same division, with the same array and width.
+
+            let mut y = y.as_matrix(width as usize);       // first, with a width from a parameter
+            let at = thread::index_2d();
+            if let Some(y) = y.get_mut(at) {
+                // ...
+            }
+
+        mirgen proves it where the division stands before any branch on a thread's index, on an atomic's result or on
+        data from memory, in the kernel or in a function that is called once. Where the parameter can have its division
+        in its type, `Disjoint<[u8], Chunks<4>>` or `Disjoint<[f32], Blocks>`, there is nothing to prove.
+        """,
+    ),
 )

@@ -42,6 +42,14 @@ CODES = (
         """,
     ),
     code(
+        "MG0365",
+        "constants that point at each other in a circle",
+        """
+        PTX has no forward declaration for initialised variables, so constants and statics whose addresses form a
+        circle cannot be written. Use indices instead of references.
+        """,
+    ),
+    code(
         "MG0370",
         "a compiler intrinsic is not known",
         """
