@@ -148,7 +148,7 @@ impl<'a, T> Disjoint<'a, [T]> {
     #[must_use]
     pub fn by_chunks<const N: usize>(self) -> Disjoint<'a, [T], Chunks<N>> {
         const { assert!(N != 0, "a chunk has at least one element") };
-        fact::grid_uniform();
+        fact::grid_uniform(self.address(), N);
         Disjoint {
             cell: self.cell,
             space: Chunks(()),
@@ -162,7 +162,7 @@ impl<'a, T> Disjoint<'a, [T]> {
     #[inline(always)]
     #[must_use]
     pub fn by_blocks(self) -> Disjoint<'a, [T], Blocks> {
-        fact::grid_uniform();
+        fact::grid_uniform(self.address(), 1);
         Disjoint {
             cell: self.cell,
             space: Blocks(()),
@@ -191,7 +191,7 @@ impl<'a, T> Disjoint<'a, [T]> {
     #[inline(always)]
     #[must_use]
     pub fn as_matrix(self, width: usize) -> Disjoint<'a, [T], Matrix> {
-        fact::grid_uniform_usize(width);
+        fact::grid_uniform(self.address(), width);
         // Without a message of its own, so that it costs no formatting.
         assert!(width <= u32::MAX as usize);
         Disjoint {
@@ -215,6 +215,12 @@ impl<T, S: Space> Disjoint<'_, [T], S> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Where the array begins.
+    #[inline(always)]
+    fn address(&self) -> *const u8 {
+        self.cell.get() as *const u8
     }
 
     /// The same array, element by element.

@@ -14,16 +14,16 @@ pub(crate) fn block_size<const X: u32, const Y: u32, const Z: u32>() {
     crate::intrinsics::__mirgen_fact_block_size(X, Y, Z);
 }
 
-/// All threads of the grid come here, or none.
+/// All threads of the grid come here with the same array and width, or none.
 #[inline(always)]
-pub(crate) fn grid_uniform() {
+pub(crate) fn grid_uniform(_array: *const u8, _width: usize) {
     #[cfg(mirgen)]
-    crate::intrinsics::__mirgen_fact_grid_uniform();
+    crate::intrinsics::__mirgen_fact_grid_uniform(_array, _width);
 }
 
-/// All threads of the grid come here with the same value, or none.
+/// All threads of the block come here with the same memory, or none.
 #[inline(always)]
-pub(crate) fn grid_uniform_usize(_value: usize) {
+pub(crate) fn block_uniform(_memory: *const u8) {
     #[cfg(mirgen)]
-    crate::intrinsics::__mirgen_fact_grid_uniform_usize(_value);
+    crate::intrinsics::__mirgen_fact_block_uniform(_memory);
 }

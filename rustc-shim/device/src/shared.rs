@@ -18,6 +18,7 @@ use core::sync::atomic::{
 };
 
 use crate::block::BlockThread;
+use crate::fact;
 use crate::plain::Plain;
 
 mod sealed {
@@ -159,6 +160,7 @@ impl<'a, T: Plain, const N: usize> Phase for Shared<'a, [T; N], Owned> {
 
     #[inline(always)]
     fn next(self, _passed: Passed) -> Self::Next {
+        fact::block_uniform(self.cell.get() as *const u8);
         Shared {
             cell: self.cell,
             phase: PhantomData,
@@ -171,6 +173,7 @@ impl<'a, T: Plain, const N: usize> Phase for Shared<'a, [T; N], Published> {
 
     #[inline(always)]
     fn next(self, _passed: Passed) -> Self::Next {
+        fact::block_uniform(self.cell.get() as *const u8);
         Shared {
             cell: self.cell,
             phase: PhantomData,

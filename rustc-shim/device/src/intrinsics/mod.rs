@@ -46,8 +46,8 @@ unsafe extern "C" {
     pub safe fn __mirgen_fact_dimensions(count: u32);
     /// Fact: the block has exactly `x` times `y` times `z` threads. The arguments are constants.
     pub safe fn __mirgen_fact_block_size(x: u32, y: u32, z: u32);
-    /// Fact: every thread of the grid reaches this call, or none does.
-    pub safe fn __mirgen_fact_grid_uniform();
-    /// Fact: every thread of the grid reaches this call, with the same value, or none does. The argument need not be a constant.
-    pub safe fn __mirgen_fact_grid_uniform_usize(value: usize);
+    /// Fact: every thread of the grid reaches this call with the same arguments, or none does. `array` is divided anew, in pieces of `width` elements.
+    pub safe fn __mirgen_fact_grid_uniform(array: *const u8, width: usize);
+    /// Fact: every thread of the block reaches this call with the same argument, or none does. `memory` enters its next phase.
+    pub safe fn __mirgen_fact_block_uniform(memory: *const u8);
 }
