@@ -178,7 +178,9 @@ ramp:
   %s.isfirst = icmp eq i32 %s.k, 0
   %s.first1 = select i1 %s.isfirst, i32 %s.state, i32 %s.first
   %s.same = icmp eq i32 %s.state, %s.first1
-  %s.other1 = select i1 %s.same, i32 %s.other, i32 %s.t
+  %s.known = icmp ne i32 %s.other, -1
+  %s.keep = or i1 %s.same, %s.known
+  %s.other1 = select i1 %s.keep, i32 %s.other, i32 %s.t
   br label %started
 
 started:
@@ -227,7 +229,9 @@ resume:
   %r.isfirst = icmp eq i32 %r.k, 0
   %r.first1 = select i1 %r.isfirst, i32 %r.state, i32 %r.first
   %r.same = icmp eq i32 %r.state, %r.first1
-  %r.other1 = select i1 %r.same, i32 %r.other, i32 %r.t
+  %r.known = icmp ne i32 %r.other, -1
+  %r.keep = or i1 %r.same, %r.known
+  %r.other1 = select i1 %r.keep, i32 %r.other, i32 %r.t
   %r.next = add i32 %r.k, 1
   %r.more = icmp ult i32 %r.next, %threads
   br i1 %r.more, label %resume, label %passed
