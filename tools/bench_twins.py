@@ -66,7 +66,7 @@ def sass_instructions(cubin: bytes, kernel: str) -> tuple[int, int]:
     inside = called = False
     label = ""
     for line in listing.splitlines():
-        if line.startswith("\t.section") or line.startswith("//-----"):
+        if line.startswith(("\t.section", "//-----")):
             inside = called = False
         elif line == f".text.{kernel}:":
             inside = True
@@ -74,9 +74,9 @@ def sass_instructions(cubin: bytes, kernel: str) -> tuple[int, int]:
             label = match.group(1)
             called = called or label.startswith(f"${kernel}$")
         elif inside and (match := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", line)):
-            if match.group(1) != "NOP" and match.group(1) != f"BRA `({label})":
-                total += 1
-                body += not called
+            counts = match.group(1) not in ("NOP", f"BRA `({label})")
+            total += counts
+            body += counts and not called
     if not total:
         raise LookupError(kernel)
     return total, body
