@@ -57,7 +57,7 @@ def check_float(fx: FunctionContext, ty: Ty) -> None:
     if not isinstance(ty, FloatTy):
         raise fx.internal(f"`{ty.text}` is no float")
     if ty.bits == 128:
-        raise fx.unsupported("MG0350", "`f128` is not supported on the GPU", helps=("use `f64`",))
+        raise fx.unsupported("MG0354", "`f128` is not supported on the GPU", helps=("use `f64`",))
 
 
 def scalar(call: CallSite, value: ir.Value) -> Scalar:

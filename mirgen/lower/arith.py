@@ -84,7 +84,7 @@ def lower_unary(fx: FunctionContext, op: str, operand: Value, ty: Ty, result: La
 def check_float(fx: FunctionContext, ty: Ty) -> None:
     """Refuses ``f128``, which no GPU has."""
     if isinstance(ty, FloatTy) and ty.bits not in (16, 32, 64):
-        raise fx.unsupported("MG0350", f"`{ty.text}` is not supported on the GPU", helps=("use `f64`",))
+        raise fx.unsupported("MG0354", f"`{ty.text}` is not supported on the GPU", helps=("use `f64`",))
 
 
 def offset(fx: FunctionContext, pointer: ir.Value, count: ir.Value, pointee: Ty, count_ty: Ty) -> ir.Value:

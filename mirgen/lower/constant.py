@@ -74,7 +74,7 @@ def _scalar(fx: FunctionContext, layout: Layout, bits: int, size: int) -> Value:
     if not isinstance(layout.repr, ReprScalar) or layout.repr.value.size != size:
         raise fx.internal(f"a scalar constant of {size} bytes for the layout {layout.repr}")
     if layout.repr.value.primitive == "f128":
-        raise fx.unsupported("MG0350", "`f128` is not supported on the GPU", helps=("use `f64`",))
+        raise fx.unsupported("MG0354", "`f128` is not supported on the GPU", helps=("use `f64`",))
     return Scalar(scalar_constant(layout.repr.value, bits), layout)
 
 
