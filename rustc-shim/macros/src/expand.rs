@@ -11,7 +11,7 @@ use crate::options::Options;
 /// How many functions the tower has: each gives what rustc's inliner left over another try.
 const LEVELS: u32 = 8;
 /// Levels 9 to this one exist under `--cfg mirgen_deep` only: they cost rustc time and few kernels need them.
-const DEEP_LEVELS: u32 = 16;
+const DEEP_LEVELS: u32 = 64;
 
 /// The expansion of a function that passed the checks.
 pub(crate) fn kernel(options: &Options, mut function: ItemFn) -> TokenStream {

@@ -1,4 +1,5 @@
-//! Compile-fail tests: each file of `ui/` is compiled, and what rustc says about it is compared with the `.stderr` beside it.
+//! Files that must compile without a word (`pass/`), under plain cargo and under mirgen, and files that must not (`ui/`): what rustc says about
+//! those is compared with the `.stderr` beside them.
 //!
 //! `MIRGEN_BLESS=1 cargo test --test ui` writes the `.stderr` files anew. They are those of one release of rustc, named in `ui/rustc`; with
 //! another, only the kernels' own messages have to be there, word for word.
@@ -22,9 +23,16 @@ fn release() -> String {
         .to_string()
 }
 
+/// What the compiler wrapper of mirgen adds.
+const MIRGEN: [&str; 2] = [
+    "--cfg=mirgen",
+    "--check-cfg=cfg(mirgen,mirgen_deep,mirgen_queries)",
+];
+
 /// Builds the device library for the tests, and says where it and what it needs are.
-fn device(manifest: &Path, target: &Path) -> PathBuf {
+fn device(manifest: &Path, target: &Path, flags: &[&str]) -> PathBuf {
     let status = Command::new(env!("CARGO"))
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
         .args(["build", "--quiet", "--manifest-path"])
         .arg(manifest.join("../device/Cargo.toml"))
         .arg("--target-dir")
@@ -35,18 +43,11 @@ fn device(manifest: &Path, target: &Path) -> PathBuf {
     target.join("debug")
 }
 
-/// What rustc says about a file, without the machine's paths.
-fn stderr(file: &Path, device: &Path, out: &Path) -> (bool, String) {
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let directory = file.parent().expect("a file in a directory");
-    let output = Command::new(rustc)
-        .args([
-            "--edition=2021",
-            "--emit=obj",
-            "--crate-type=bin",
-            "--cap-lints=allow",
-            "--color=never",
-        ])
+/// rustc, told to compile a file against the device library.
+fn rustc(file: &Path, device: &Path, out: &Path) -> Command {
+    let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    rustc
+        .args(["--edition=2021", "--color=never"])
         .arg("--out-dir")
         .arg(out)
         .arg("--extern")
@@ -57,7 +58,26 @@ fn stderr(file: &Path, device: &Path, out: &Path) -> (bool, String) {
         .arg("-L")
         .arg(format!("dependency={}", device.join("deps").display()))
         .arg(file.file_name().expect("a file"))
-        .current_dir(directory)
+        .current_dir(file.parent().expect("a file in a directory"));
+    rustc
+}
+
+/// The Rust files of a directory.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).expect("the directory is there");
+    let mut files: Vec<_> = entries
+        .map(|entry| entry.expect("readable").path())
+        .collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
+    files.sort();
+    assert!(!files.is_empty(), "no tests");
+    files
+}
+
+/// What rustc says about a file, without the machine's paths.
+fn stderr(file: &Path, device: &Path, out: &Path) -> (bool, String) {
+    let output = rustc(file, device, out)
+        .args(["--emit=obj", "--crate-type=bin", "--cap-lints=allow"])
         .output()
         .expect("rustc runs");
     let text = String::from_utf8_lossy(&output.stderr);
@@ -93,7 +113,7 @@ fn headlines(text: &str) -> Vec<&str> {
 fn messages() {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let device = device(manifest, &target.join("device"));
+    let device = device(manifest, &target.join("device"), &[]);
     let release = release();
     let directory = manifest.join("tests/ui");
     let bless = env::var_os("MIRGEN_BLESS").is_some();
@@ -105,14 +125,7 @@ fn messages() {
     let same_release = snapshot_release.trim() == release;
 
     let mut wrong = Vec::new();
-    let mut files: Vec<_> = fs::read_dir(&directory)
-        .expect("ui is there")
-        .map(|entry| entry.expect("readable").path())
-        .collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
-    files.sort();
-    assert!(!files.is_empty(), "no tests");
-    for file in files {
+    for file in files(&directory) {
         let (compiled, found) = stderr(&file, &device, target);
         let snapshot = file.with_extension("stderr");
         if bless {
@@ -141,4 +154,26 @@ fn messages() {
         "MIRGEN_BLESS=1 writes the messages anew\n{}",
         wrong.join("\n")
     );
+}
+
+#[test]
+fn no_messages() {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    for (name, flags) in [("device", &[] as &[&str]), ("device-mirgen", &MIRGEN)] {
+        let device = device(manifest, &target.join(name), flags);
+        for file in files(&manifest.join("tests/pass")) {
+            let output = rustc(&file, &device, target)
+                .args(["--emit=metadata", "--crate-type=lib"])
+                .args(flags)
+                .output()
+                .expect("rustc runs");
+            let text = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                output.status.success() && text.is_empty(),
+                "{name}: {}\n{text}",
+                file.display()
+            );
+        }
+    }
 }
