@@ -86,7 +86,7 @@ def _site(fx: FunctionContext, call: s.Call, item: FnDefTy) -> CallSite:
         result_ty=result_ty,
         result_layout=fx.layout(result_ty),
         diverges=call.target is None,
-        span=call.source.span,
+        span=fx.caller_span,
     )
 
 

@@ -23,6 +23,7 @@ class CallSite:
     ``path`` is rustc's callee text with generic arguments (``core::intrinsics::rotate_left::<u32>``), ``crate`` the
     crate that printed it (layouts of types named in ``path`` are found as ``(crate, text)``).  ``args`` are evaluated;
     ``operands`` are the MIR operands they came from.  ``diverges`` is true where the call has no return target.
+    ``span`` is where a panic of this call is reported (see ``FunctionContext.caller_span``).
     """
 
     path: str

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from llvmlite import ir
 
+from mirgen.diagnostics.origin import user_location
 from mirgen.errors import Diagnostic, InternalError, Location, UnsupportedError
 from mirgen.layout.data import Layout, LayoutTable
 from mirgen.lower import types
@@ -15,6 +16,8 @@ from mirgen.lower.callsite import Lookup
 from mirgen.lower.value import Pair, Scalar
 from mirgen.mir.body import Body, FnKey, Program
 from mirgen.mir.format import format_statement, format_terminator
+from mirgen.mir.names import readable
+from mirgen.mir.origin import inline_notes
 from mirgen.mir.statement import SourceInfo, Span, Statement, Terminator
 from mirgen.mir.ty import Ty
 from mirgen.targets.base import Target
@@ -82,14 +85,15 @@ class ModuleContext:
         return index
 
     def chain(self, key: FnKey) -> str:
-        """``reached from kernel k: a -> b`` for the function ``key``."""
-        names = [key[1]]
-        at: FnKey | None = self.reached_from.get(key)
+        """``reached from kernel k: a -> b`` for the function ``key``; ``in kernel k`` for a kernel's own body."""
+        names: list[str] = []
+        at: FnKey | None = key
         while at is not None and len(names) < 64:
-            names.append(at[1])
+            if self.reached_from.get(at) is not None:
+                names.append(readable(at[1]))
             at = self.reached_from.get(at)
         kernel = self.kernel_of.get(key, "?")
-        return f"reached from kernel {kernel}: " + " -> ".join(reversed(names))
+        return f"reached from kernel {kernel}: {' -> '.join(reversed(names))}" if names else f"in kernel {kernel}"
 
 
 @dataclass(slots=True)
@@ -163,14 +167,30 @@ class FunctionContext:
         """Where the statement being lowered stands in the source."""
         return self.source.span
 
+    @property
+    def caller_span(self) -> Span | None:
+        """Where a panic of the statement being lowered is reported, as ``Location::caller()`` would be.
+
+        Functions that rustc inlined are left outwards as long as they are ``#[track_caller]``.
+        """
+        span, scope = self.source.span, self.source.scope
+        while scope is not None and scope < len(self.body.scopes):
+            entry = self.body.scopes[scope]
+            if entry.inlined is not None:
+                if not entry.track_caller:
+                    return span
+                span = entry.span
+            scope = entry.parent
+        return span
+
     def unsupported(
         self, code: str, message: str, *, label: str = "", notes: Sequence[str] = (), helps: Sequence[str] = ()
     ) -> UnsupportedError:
         """The error to raise for user code that is refused: adds the span and the chain from the kernel."""
         return UnsupportedError(
             Diagnostic(
-                code, message, location(self.span or body_span(self.body)), label,
-                notes=(*notes, self.cx.chain(self.key)), helps=tuple(helps),
+                code, message, user_location(self.body, self.source) or location(body_span(self.body)), label,
+                notes=(*notes, *inline_notes(self.body, self.source), self.cx.chain(self.key)), helps=tuple(helps),
             )
         )  # fmt: skip
 

@@ -93,7 +93,7 @@ def _assert(fx: FunctionContext, terminator: s.Assert) -> None:
     fx.b.position_at_end(fails)
     from mirgen.lower.panic import lower_panic
 
-    lower_panic(fx, terminator.message, args, terminator.source.span)
+    lower_panic(fx, terminator.message, args, fx.caller_span)
     if not fx.b.block.is_terminated:
         raise fx.internal("a panic that goes on")
 

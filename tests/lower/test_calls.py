@@ -246,7 +246,7 @@ def test_missing_bodies_are_refused_with_the_chain(host: Host) -> None:
     first, second = caught.value.diagnostics
     assert first.code == "MG0341" and "foreign::<u32>" in first.message
     assert first.location is not None and first.location.line == 7
-    assert first.notes == ("reached from kernel k: k -> helper",)
+    assert first.notes == ("reached from kernel k: helper",)
     assert second.location is not None and second.location.line == 9, "the other function was tried too"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 
 import pytest
@@ -391,6 +392,40 @@ def test_faults_inside_are_internal_errors(host: Host) -> None:
     with pytest.raises(InternalError) as caught:
         host.lower(b.build())
     assert "a mistake" in caught.value.message and "f()" in caught.value.statement
+
+
+@pytest.mark.parametrize(
+    ("chain", "expected"),
+    [
+        ([], 10),
+        ([("core::f", False)], 10),
+        ([("core::unwrap", True)], 100),
+        ([("core::outer", True), ("core::inner", True)], 100),
+        ([("core::outer", False), ("core::inner", True)], 101),
+        ([("core::outer", True), ("core::inner", False)], 10),
+    ],
+)
+def test_panics_are_reported_where_track_caller_says(
+    host: Host, chain: list[tuple[str, bool]], expected: int
+) -> None:
+    """``chain``: inlined functions, outermost first; each is called at line 100 plus its depth."""
+    ty = host.ty
+    b = BodyBuilder("k", args=[ty.bool], ret=ty.unit)
+    b.line(10)
+    for depth, (name, _) in enumerate(chain):
+        b.scope(inlined=name, call_line=100 + depth)
+        b.scope()  # a scope of the inlined function's own
+    b.assert_(b.arg(0), "attempt to divide `{}` by zero", const(ty.u32, 1)).return_()
+    body = b.build()
+    tracked = dict(chain)
+    scopes = tuple(
+        dataclasses.replace(scope, track_caller=scope.inlined is not None and tracked[scope.inlined])
+        for scope in body.scopes
+    )
+    lowered = host.lower(dataclasses.replace(body, scopes=scopes))
+    (site,) = lowered.panics
+    assert site.message == "attempt to divide by zero"
+    assert site.span is not None and site.span.line == expected
 
 
 def test_annotations_show_the_mir(host: Host) -> None:
