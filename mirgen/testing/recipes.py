@@ -114,6 +114,11 @@ def _special(rng: np.random.Generator, _recipe: Mapping[str, Any], dtype: np.dty
     return values
 
 
+def _finite(rng: np.random.Generator, _recipe: Mapping[str, Any], dtype: np.dtype[Any], length: int) -> NDArray[Any]:
+    """As special, without infinities and NaN: a result that is NaN has no bits that all machines agree on."""
+    return np.nan_to_num(_special(rng, {}, dtype, length), nan=7.25)
+
+
 def _values(_rng: np.random.Generator, recipe: Mapping[str, Any], dtype: np.dtype[Any], length: int) -> NDArray[Any]:
     """The values that the recipe lists, again and again."""
     listed = [one_value(value, dtype).tobytes() for value in recipe["values"]]
@@ -214,6 +219,7 @@ _RECIPES: Final[dict[str, Recipe]] = {
     "sorted": _sorted,
     "normal": _normal,
     "special": _special,
+    "finite": _finite,
     "values": _values,
     "chars": _chars,
     "text": _text,

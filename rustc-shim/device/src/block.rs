@@ -181,7 +181,7 @@ pub fn linear() -> usize {
         .wrapping_add(x() as usize)
 }
 
-/// The witness of this thread in its block; its number is [`thread::linear`](crate::thread::linear).
+/// The witness of this thread in its block; its number is [`thread::linear`].
 #[inline(always)]
 pub fn thread() -> BlockThread {
     BlockThread {
