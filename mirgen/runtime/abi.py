@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -68,6 +69,11 @@ class Param:
         )  # fmt: skip
 
     @property
+    def shown(self) -> str:
+        """The type as users write it: rustc's text without erased lifetimes."""
+        return re.sub(r"<'(?:\{erased\}|_)>|'(?:\{erased\}|_),? ?", "", self.rust_type)
+
+    @property
     def is_argument(self) -> bool:
         """Whether a launch has to give a value."""
         return self.kind != "shared"
@@ -122,4 +128,4 @@ class KernelSpec:
     @property
     def signature(self) -> str:
         """As in Rust: ``saxpy(a: f32, x: &[f32], y: Disjoint<[f32]>)``."""
-        return f"{self.name}({', '.join(f'{param.name}: {param.rust_type}' for param in self.params)})"
+        return f"{self.name}({', '.join(f'{param.name}: {param.shown}' for param in self.params)})"

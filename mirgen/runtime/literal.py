@@ -45,7 +45,7 @@ def parse_argument(kernel: KernelSpec, param: Param, text: str, folder: Path | N
     ty = rust_type(param.elem or param.rust_type)
     by_value = param.kind in ("scalar", "aggregate")
     if ty is None:
-        raise ArgumentTypeError(f"a `{param.rust_type}` can only be given as a file: {param.name}=@file.npy", where)
+        raise ArgumentTypeError(f"a `{param.shown}` can only be given as a file: {param.name}=@file.npy", where)
     if by_value and not ty.shape:
         return parse_scalar(ty, text, where)
     array = parse_array(ty, text, where)

@@ -151,12 +151,12 @@ def _aggregate(param: Param, value: object, where: str) -> bytes:
         data = bytes(cast("bytes", value))
     else:
         raise ArgumentTypeError(
-            f"mismatched types: expected `{param.rust_type}`, found {_type_name(value)}; "
+            f"mismatched types: expected `{param.shown}`, found {_type_name(value)}; "
             f"pass bytes or a numpy value of a structured type, {param.size} bytes long",
             where,
         )
     if len(data) != param.size:
-        raise ArgumentValueError(f"`{param.rust_type}` has {param.size} bytes, found {len(data)}", where)
+        raise ArgumentValueError(f"`{param.shown}` has {param.size} bytes, found {len(data)}", where)
     return data
 
 
@@ -176,7 +176,7 @@ def _array(kernel: KernelSpec, param: Param, value: object) -> tuple[ArrayArgume
         if device[0].pointer % _align(elem_size):
             raise ArgumentValueError(f"its address {device[0].pointer:#x} is not aligned for `{elem}`", where)
         if written and device[0].read_only:
-            raise ArgumentValueError(f"`{param.rust_type}` needs a writable array, this one is read-only", where)
+            raise ArgumentValueError(f"`{param.shown}` needs a writable array, this one is read-only", where)
         return ArrayArgument(param.name, param.offset, device[0], written, _align(elem_size)), _count(
             device[0].nbytes, elem_size, param, where
         )
@@ -188,14 +188,14 @@ def _array(kernel: KernelSpec, param: Param, value: object) -> tuple[ArrayArgume
         _check_values(array, known, where)
     elif array.dtype.itemsize != elem_size and array.dtype != np.uint8:
         raise ArgumentTypeError(
-            f"mismatched types: expected `{param.rust_type}` with elements of {elem_size} bytes, "
+            f"mismatched types: expected `{param.shown}` with elements of {elem_size} bytes, "
             f"found elements of {array.dtype.itemsize} bytes ({array.dtype})",
             where,
         )
     if not array.flags.c_contiguous:
         raise ArgumentValueError("the array is not contiguous: pass numpy.ascontiguousarray(..) of it", where)
     if written and not array.flags.writeable:
-        raise ArgumentValueError(f"`{param.rust_type}` needs a writable array, this one is read-only", where)
+        raise ArgumentValueError(f"`{param.shown}` needs a writable array, this one is read-only", where)
     # A struct may hold cells that a shared reference can write.
     may_write = written or (known is None and array.flags.writeable)
     count = _count(array.nbytes, elem_size, param, where)
@@ -206,14 +206,14 @@ def _count(nbytes: int, elem_size: int, param: Param, where: str) -> int:
     if elem_size == 0:
         if param.kind == "ref" or _is_raw_pointer(param):
             return 1
-        raise ArgumentTypeError(f"`{param.rust_type}` has elements of no size", where)
+        raise ArgumentTypeError(f"`{param.shown}` has elements of no size", where)
     count, rest = divmod(nbytes, elem_size)
     if rest:
         raise ArgumentValueError(
-            f"{nbytes} bytes are not a multiple of an element of `{param.rust_type}` ({elem_size} bytes)", where
+            f"{nbytes} bytes are not a multiple of an element of `{param.shown}` ({elem_size} bytes)", where
         )
     if param.kind == "ref" and not _is_raw_pointer(param) and count != 1:
-        raise ArgumentValueError(f"`{param.rust_type}` is one value of {elem_size} bytes, found {count} of them", where)
+        raise ArgumentValueError(f"`{param.shown}` is one value of {elem_size} bytes, found {count} of them", where)
     return count
 
 
@@ -230,7 +230,7 @@ def _host_array(value: object, param: Param, where: str) -> NDArray[Any]:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return np.frombuffer(cast("bytes", value), np.uint8)
     raise ArgumentTypeError(
-        f"mismatched types: expected `{param.rust_type}`, found {_type_name(value)}; pass a numpy array", where
+        f"mismatched types: expected `{param.shown}`, found {_type_name(value)}; pass a numpy array", where
     )
 
 
@@ -238,7 +238,7 @@ def _check_dtype(array: NDArray[Any], known: RustType, param: Param, where: str)
     """The array holds exactly the primitive, or for 128 bits and chars one of numpy's stand-ins."""
     dtype = array.dtype
     if not dtype.isnative:
-        raise ArgumentTypeError(f"expected `{param.rust_type}`, found {dtype} in the other byte order", where)
+        raise ArgumentTypeError(f"expected `{param.shown}`, found {dtype} in the other byte order", where)
     if dtype == known.dtype:
         return
     if known.primitive in ("u128", "i128") and (
@@ -247,7 +247,7 @@ def _check_dtype(array: NDArray[Any], known: RustType, param: Param, where: str)
         return
     if known.primitive == "char" and dtype == np.dtype("U1"):
         return
-    raise ArgumentTypeError(f"mismatched types: expected `{param.rust_type}`, found {describe(dtype)} elements", where)
+    raise ArgumentTypeError(f"mismatched types: expected `{param.shown}`, found {describe(dtype)} elements", where)
 
 
 def _check_values(array: NDArray[Any], known: RustType, where: str) -> None:
@@ -302,9 +302,7 @@ def _check_device(
     dtype = np.dtype(device[1])
     fits = dtype == known.dtype if known is not None else dtype.itemsize == elem_size
     if not fits:
-        raise ArgumentTypeError(
-            f"mismatched types: expected `{param.rust_type}`, found {describe(dtype)} elements", where
-        )
+        raise ArgumentTypeError(f"mismatched types: expected `{param.shown}`, found {describe(dtype)} elements", where)
 
 
 def _check_aliases(kernel: KernelSpec, arrays: Sequence[ArrayArgument]) -> None:
@@ -405,4 +403,4 @@ def _mismatch(ty: RustType, value: object, where: str) -> ArgumentTypeError:
 
 
 def _wrong(kernel: KernelSpec, param: Param, what: str) -> ArgumentTypeError:
-    return ArgumentTypeError(f"parameter `{param.name}`: `{param.rust_type}` {what}", kernel.name)
+    return ArgumentTypeError(f"parameter `{param.name}`: `{param.shown}` {what}", kernel.name)

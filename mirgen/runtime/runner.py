@@ -62,6 +62,6 @@ def _check_output(spec: KernelSpec, param: Param | None, name: str, values: Mapp
     if param is None:
         raise ArgumentTypeError(f"has no argument `{name}`: {spec.signature}", spec.name)
     if param.kind in ("scalar", "aggregate"):
-        raise ArgumentTypeError(f"argument `{name}: {param.rust_type}` is passed by value and has no result", spec.name)
+        raise ArgumentTypeError(f"argument `{name}: {param.shown}` is passed by value and has no result", spec.name)
     if not isinstance(values.get(name), np.ndarray):
         raise ArgumentValueError(f"output `{name}` needs an array to start from: --arg {name}=zeros(N)", spec.name)

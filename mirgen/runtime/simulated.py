@@ -33,6 +33,7 @@ class SimExecutor:
         self._module = module
         self._simulator = simulator or default_simulator()
         self.options = options or SimOptions()
+        self._simulator.warm()
 
     def run(self, launch: Launch, arguments: PackedArguments) -> None:
         """Copies arrays to the worker's memory (those made by :func:`mirgen.empty` are there already), runs, copies

@@ -242,3 +242,17 @@ def test_rust_types(text: str, size: int, frozen: bool) -> None:
 @pytest.mark.parametrize("text", ["Point", "(u8, u16)", "core::option::Option<u8>", "&u8", "AtomicPtr<u8>", "f128"])
 def test_types_with_a_size_only(text: str) -> None:
     assert rust_type(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("&'{erased} [f32]", "&[f32]"),
+        ("&'{erased} mut [u8]", "&mut [u8]"),
+        ("mirgen_device::Disjoint<'{erased}, [f32]>", "mirgen_device::Disjoint<[f32]>"),
+        ("View<'_>", "View"),
+        ("[f32; 4]", "[f32; 4]"),
+    ],
+)
+def test_types_as_users_write_them(text: str, shown: str) -> None:
+    assert Param("x", text, "slice", 0, 16, 8).shown == shown

@@ -32,7 +32,8 @@ from mirgen.runtime.errors import (
     Site,
 )
 from mirgen.runtime.sim import layout, wire
-from mirgen.runtime.sim.memory import GUARD, PAGE, Buffer, BufferPool, BufferRegistry
+from mirgen.runtime.sim.guarded import GUARD, PAGE
+from mirgen.runtime.sim.memory import Buffer, BufferPool, BufferRegistry
 
 Schedule = Literal["forward", "reverse", "random"]
 _SCHEDULES: Final[Mapping[str, int]] = {
@@ -149,6 +150,11 @@ class Simulator:
         """Compiles ``module`` if need be; tells for each kernel whether it reaches a barrier."""
         with self._lock:
             return self._load(module, opt_level).coroutines
+
+    def warm(self) -> None:
+        """Starts the worker, without waiting for it."""
+        with self._lock:
+            self._start()
 
     def launch(self, module: SimModule, launch: SimLaunch, options: SimOptions | None = None) -> float:
         """Runs a grid to its end; returns the seconds that the kernel took.

@@ -14,15 +14,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Final
 
 from mirgen.errors import InternalError, ToolError
 from mirgen.runtime.sim import layout as n
 from mirgen.runtime.sim.compile import CompiledKernel, Jit, LoadedModule, NativeCode
-from mirgen.runtime.sim.memory import GuardedMap
+from mirgen.runtime.sim.guarded import GuardedMap
 
 _SHARED_ALIGN: Final = 128
 _ARGS_ALIGN: Final = 256
@@ -126,17 +123,17 @@ class Engine:
         kernel = module.kernels.get(request.kernel) if module is not None else None
         if kernel is None:
             raise InternalError(f"kernel {request.kernel} of module {request.module} is not loaded")
-        args = _aligned_copy(request.args, _ARGS_ALIGN)
+        args = _Arguments(request.args)
         for number, slot in enumerate(request.pointers):
             address = self._maps[slot.buffer].address + slot.offset
             if number < n.MAX_ARRAYS:
                 region = self._status.arrays[number]
                 region.start, region.end = address, address + slot.nbytes
-            args[slot.at : slot.at + 8] = np.frombuffer(address.to_bytes(8, sys.byteorder), np.uint8)
+            ctypes.c_uint64.from_address(args.address + slot.at).value = address
         for buffer in {slot.buffer for slot in request.pointers}:
             self._maps[buffer].protect(writable=buffer in request.writable)
 
-        launch = self._native_launch(request, kernel, args.ctypes.data)
+        launch = self._native_launch(request, kernel, args.address)
         count = max(1, min(request.os_threads, launch.blocks, n.MAX_SLOTS))
         while len(self._threads) < count:
             self._threads.append(_BlockThread(self._run, self._status, len(self._threads)))
@@ -181,13 +178,21 @@ class Engine:
         return results
 
 
+class _Arguments:
+    """A copy of the parameter block, aligned for any parameter."""
+
+    def __init__(self, data: bytes) -> None:
+        self._room = ctypes.create_string_buffer(len(data) + _ARGS_ALIGN)
+        self.address = -(-ctypes.addressof(self._room) // _ARGS_ALIGN) * _ARGS_ALIGN
+        ctypes.memmove(self.address, data, len(data))
+
+
 class _BlockThread:
     """One operating system thread that runs blocks, with its own contexts, arena and shared memory."""
 
     def __init__(self, run: Callable[[int], int], status: n.StatusPage, index: int) -> None:
         self._run = run
         self._contexts = (n.Context * n.MAX_THREADS)()
-        self._table: NDArray[Any] = np.frombuffer(memoryview(self._contexts).cast("B"), np.dtype(n.Context))
         self._handles = (ctypes.c_void_p * n.MAX_THREADS)()
         self._order = (ctypes.c_uint32 * n.MAX_THREADS)()
         self._shared: GuardedMap | None = None
@@ -219,13 +224,7 @@ class _BlockThread:
         self._region.start, self._region.end = shared, shared + rounded
         self._slot.launch = ctypes.addressof(launch)
 
-        table = self._table[: launch.threads]
-        thread = np.arange(launch.threads, dtype=np.uint32)
-        x, y, _ = request.block
-        table["tid"][:, 0], table["tid"][:, 1], table["tid"][:, 2] = thread % x, thread // x % y, thread // (x * y)
-        table["ntid"], table["nctaid"] = request.block, request.grid
-        table["shared"], table["runtime"] = shared, ctypes.addressof(self._slot)
-        table["dynamic_shared"], table["thread"] = request.dynamic_shared, thread
+        self._slot.dynamic_shared = request.dynamic_shared
         self._work.put((launch, finished))
 
     def _loop(self) -> None:
@@ -246,14 +245,6 @@ def _catch_faults(handler: int) -> None:
     for number in _FAULTS:
         if _libc.sigaction(int(number), ctypes.byref(action), None) != 0:
             raise ToolError("simulator", "sigaction failed")
-
-
-def _aligned_copy(data: bytes, align: int) -> NDArray[np.uint8]:
-    room = np.zeros(len(data) + align, np.uint8)
-    start = -room.ctypes.data % align
-    copy = room[start : start + len(data)]
-    copy[:] = np.frombuffer(data, np.uint8)
-    return copy
 
 
 def _block_order(blocks: int, schedule: int, seed: int) -> tuple[int, int]:

@@ -132,5 +132,7 @@ class Slot(c.Structure):
         ("status", c.c_void_p),
         ("random", c.c_uint64),
         ("block", c.c_uint64),
+        ("dynamic_shared", c.c_uint32),
+        ("reserved", c.c_uint32),
         ("jump", c.c_uint8 * JUMP_BUFFER),
     )

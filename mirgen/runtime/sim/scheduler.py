@@ -34,6 +34,7 @@ def scheduler_ir() -> str:
         (
             _DECLARATIONS,
             _run(),
+            _contexts(),
             _shuffle(),
             _frame(),
             _stops(),
@@ -112,6 +113,7 @@ entry:
   store volatile i64 %self, ptr %status.self
   store volatile i32 1, ptr %status.active
 {_field(n.Slot, "jump", "%slot", "%jump")}
+  call void @mirgen_contexts(ptr %slot)
   %again = call i32 @_setjmp(ptr %jump) returns_twice
   %jumped = icmp ne i32 %again, 0
   br i1 %jumped, label %stopped, label %next
@@ -270,6 +272,60 @@ define internal i32 @mirgen_state(ptr %ctx, i1 %done) alwaysinline {{
   %state = select i1 %done, i32 {n.EXITED - (1 << 32)}, i32 %site
   store i32 %state, ptr %site.p
   ret i32 %state
+}}
+"""
+
+
+def _contexts() -> str:
+    """Fills what stays the same for a launch in every context."""
+
+    def store(field: str, index: int, ty: str, value: str) -> str:
+        offset = getattr(n.Context, field).offset + 4 * index
+        name = f"%c.{field}.{index}"
+        return f"  {name} = getelementptr i8, ptr %ctx, i64 {offset}\n  store {ty} {value}, ptr {name}"
+
+    def fetch(field: str, index: int) -> str:
+        offset = getattr(n.Launch, field).offset + 4 * index
+        name = f"%l.{field}.{index}"
+        return f"  {name}.p = getelementptr i8, ptr %launch, i64 {offset}\n  {name} = load i32, ptr {name}.p"
+
+    extents = [(field, index) for field in ("ntid", "nctaid") for index in range(3)]
+    fetches = "\n".join(fetch(field, index) for field, index in extents)
+    stores = "\n".join(
+        [
+            *(store("tid", index, "i32", value) for index, value in enumerate(("%x", "%y", "%z"))),
+            *(store(field, index, "i32", f"%l.{field}.{index}") for field, index in extents),
+            store("shared", 0, "ptr", "%shared"),
+            store("runtime", 0, "ptr", "%slot"),
+            store("dynamic_shared", 0, "i32", "%dynamic"),
+            store("thread", 0, "i32", "%t"),
+        ]
+    )
+    return f"""
+define internal void @mirgen_contexts(ptr %slot) {{
+entry:
+{_load(n.Slot, "launch", "%slot", "%launch", "ptr")}
+{_load(n.Slot, "contexts", "%slot", "%contexts", "ptr")}
+{_load(n.Slot, "shared", "%slot", "%shared", "ptr")}
+{_load(n.Slot, "dynamic_shared", "%slot", "%dynamic", "i32")}
+{_load(n.Launch, "threads", "%launch", "%threads", "i32")}
+{fetches}
+  br label %loop
+loop:
+  %t = phi i32 [ 0, %entry ], [ %t2, %loop ]
+  %x = urem i32 %t, %l.ntid.0
+  %yz = udiv i32 %t, %l.ntid.0
+  %y = urem i32 %yz, %l.ntid.1
+  %z = udiv i32 %yz, %l.ntid.1
+  %t64 = zext i32 %t to i64
+  %off = mul i64 %t64, {c.sizeof(n.Context)}
+  %ctx = getelementptr i8, ptr %contexts, i64 %off
+{stores}
+  %t2 = add i32 %t, 1
+  %more = icmp ult i32 %t2, %threads
+  br i1 %more, label %loop, label %out
+out:
+  ret void
 }}
 """
 

@@ -36,15 +36,19 @@ def main(argv: list[str]) -> int:
         poller.register(sock, select.POLLRDHUP)
         return not poller.poll(seconds * 1000)
 
-    engine: Engine | None = None
+    engine: Engine | MirgenError
+    try:
+        engine = Engine(status, alive)
+    except MirgenError as error:
+        engine = error
     while True:
         try:
             header, payload, fds = wire.receive(sock)
         except (EOFError, OSError):
             return 0
         try:
-            if engine is None:
-                engine = Engine(status, alive)
+            if isinstance(engine, MirgenError):
+                raise engine
             reply, data = _serve(engine, header, payload, fds)
         except MirgenError as error:
             kind = next((name for cls, name in _KINDS.items() if isinstance(error, cls)), "internal")
