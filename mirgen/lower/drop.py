@@ -44,6 +44,7 @@ _BY_ARGUMENTS = frozenset({
     "iter::Chain", "iter::Enumerate", "iter::Rev", "iter::Skip", "iter::Take", "iter::StepBy", "iter::Cloned",
     "iter::Copied", "iter::Fuse", "iter::Inspect", "iter::SkipWhile", "iter::TakeWhile", "iter::MapWhile",
     "iter::Scan", "iter::Cycle", "iter::Once", "iter::Repeat", "iter::FromFn", "iter::Successors", "iter::Empty",
+    "array::drain::Drain", "array::Guard", "ops::try_trait::Wrapped", "ops::try_trait::NeverShortCircuit",
 })  # fmt: skip
 
 
