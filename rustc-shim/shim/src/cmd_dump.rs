@@ -1,6 +1,6 @@
 //! `mirgen-rustc dump`: a recorded unit's MIR as a document.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use clap::Args;
 use regex::Regex;
@@ -46,14 +46,7 @@ impl Select {
 }
 
 /// Writes the document of `select`ed bodies.
-pub fn run(
-    unit_path: &std::path::Path,
-    unit: &Unit,
-    rustc: &Rustc,
-    request: &Request,
-    select: &Select,
-    out: &PathBuf,
-) -> Result<()> {
+pub fn run(unit_path: &Path, unit: &Unit, rustc: &Rustc, request: &Request, select: &Select, out: &Path) -> Result<()> {
     let selection = select.selection()?;
     let main = dump::mir_text(unit_path, unit, rustc, request)?;
     let mut notes = Vec::new();
@@ -66,7 +59,7 @@ pub fn run(
     let stable_text = stable.as_ref().map(open).transpose()?;
     let (grammar, note) = Grammar::for_release(&rustc.release);
     let parsed = parse_dump(main_text.as_str(), stable_text.as_ref().map(MappedText::as_str), grammar, &selection)
-        .map_err(|error| unknown_text(&main.path, stable.as_ref().map(|text| text.path.as_path()), &error))?;
+        .map_err(|error| unknown_text(&main.path, &error))?;
     notes.extend(note);
     notes.extend(parsed.notes);
     let compiler = Compiler {
@@ -84,7 +77,7 @@ pub fn run(
 
 /// The second text; rustc aborts on some crates, and then the document says so.
 fn side_channel(
-    unit_path: &std::path::Path,
+    unit_path: &Path,
     unit: &Unit,
     rustc: &Rustc,
     request: &Request,

@@ -50,7 +50,7 @@ pub fn run(args: &ParseArgs) -> Result<()> {
     let selection = Selection { functions: args.functions.clone(), patterns, all: args.all };
     let (grammar, note) = Grammar::for_release(&args.release);
     let parsed = parse_dump(text.as_str(), stable.as_ref().map(MappedText::as_str), grammar, &selection)
-        .map_err(|error| unknown_text(&args.file, args.stable.as_deref(), &error))?;
+        .map_err(|error| unknown_text(&args.file, &error))?;
     let compiler = Compiler {
         release: args.release.clone(),
         commit_hash: None,
@@ -65,9 +65,8 @@ pub fn run(args: &ParseArgs) -> Result<()> {
     write_json(&args.out, &document).map_err(|error| cannot("write", &args.out, &error))
 }
 
-/// The failure for text that is not understood, in the file it stands in.
-pub fn unknown_text(main: &Path, stable: Option<&Path>, error: &ParseError) -> Failure {
-    let file = if error.stable { stable.unwrap_or(main) } else { main };
+/// The failure for text that is not understood.
+pub fn unknown_text(file: &Path, error: &ParseError) -> Failure {
     Failure::text(&file.display().to_string(), error.line as usize, &error.message)
 }
 

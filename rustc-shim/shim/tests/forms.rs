@@ -326,6 +326,9 @@ fn constants_of_every_kind() {
         ("no type", "const ConstValue(Scalar(0x12))"),
         ("unknown value", "const ConstValue(Other(0x12): u8)"),
         ("error", "const {const error}"),
+        ("a number of the short style", "const 7_u32"),
+        ("a truth of the short style", "const true"),
+        ("a string of the short style", "const \"a\""),
     ] {
         assert!(statement("_1: u32", &format!("_1 = {line}")).is_err(), "{bad}");
     }

@@ -183,7 +183,7 @@ impl Bytes {
                 let Some((alloc, offset)) = named else {
                     return Err(cur.error_at(start, "pointer without a name"));
                 };
-                let size = declared.or(if width % 3 == 0 { Some(width / 3 + 1) } else { None });
+                let size = declared.or((width % 3 == 0).then_some(width / 3 + 1));
                 let Some(size) = size.filter(|&s| s == 8 || s == 4) else {
                     return Err(cur.error_at(start, "pointer of unknown size"));
                 };

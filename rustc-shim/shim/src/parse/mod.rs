@@ -38,8 +38,6 @@ const STACK: usize = 64 << 20;
 /// Text that is not understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseError {
-    /// The side channel's text, not the main one's.
-    pub stable: bool,
     /// 1-based line of the dump.
     pub line: u64,
     pub message: String,
@@ -98,14 +96,13 @@ pub fn parse_dump(
         match work.map(|thread| thread.join()) {
             Ok(Ok(result)) => result,
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            Err(error) => Err(ParseError { stable: false, line: 0, message: format!("no thread to read in: {error}") }),
+            Err(error) => Err(ParseError { line: 0, message: format!("no thread to read in: {error}") }),
         }
     })
 }
 
 fn parse_here(text: &str, stable: Option<&str>, grammar: Grammar, selection: &Selection) -> Result<Parsed, ParseError> {
-    let located =
-        |fail: Box<Fail>| ParseError { stable: false, line: line_of(text, fail.offset), message: fail.message };
+    let located = |fail: Box<Fail>| ParseError { line: line_of(text, fail.offset), message: fail.message };
     let items = index::index(text).map_err(located)?;
     let mut notes = Vec::new();
     let side = stable.and_then(|stable| match stable::Side::zip(stable, &items) {

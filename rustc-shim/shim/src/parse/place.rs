@@ -303,7 +303,11 @@ impl<'a> Reader<'a, '_> {
 
     /// `path::<args>`, `path::promoted[0]`.
     fn unevaluated(&mut self) -> Res<Const> {
+        let start = self.pos;
         let path = self.value_path()?;
+        if path == "true" || path == "false" || path.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(self.error_at(start, "constant printed without -Zverbose-internals"));
+        }
         if let Some((owner, number)) = path.strip_suffix(']').and_then(|p| p.rsplit_once("::promoted[")) {
             if let Ok(promoted) = number.parse() {
                 return Ok(Const::Unevaluated { path: owner.to_owned(), promoted: Some(promoted), ty: None });
