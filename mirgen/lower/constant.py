@@ -90,9 +90,9 @@ def _pointer(fx: FunctionContext, layout: Layout, address: ir.Value) -> Value:
 
 
 def _unevaluated(fx: FunctionContext, const: UnevaluatedConst) -> Value:
-    found = fx.cx.program.constants.get((fx.body.crate, const.path))
-    if found is None or const.promoted is not None:
-        name = const.path if const.promoted is None else f"{const.path}::promoted[{const.promoted}]"
+    name = const.path if const.promoted is None else f"{const.path}::promoted[{const.promoted}]"
+    found = fx.cx.program.constants.get((fx.body.crate, name))
+    if found is None:
         raise fx.unsupported(
             "MG0361", f"rustc did not evaluate the constant `{name}`", notes=("its value is not in the MIR",)
         )  # fmt: skip

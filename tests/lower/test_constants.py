@@ -216,6 +216,9 @@ def test_constants_that_were_looked_up(host: Host) -> None:
     operand = p.Constant(p.UnevaluatedConst(path, None, ty.u32))
     found = value_of(host, ty.u32, operand, constants={("t", path): const(ty.u32, 77)})
     assert int.from_bytes(found, "little") == 77
+    promoted = p.Constant(p.UnevaluatedConst(path, 1, ty.u32))
+    found = value_of(host, ty.u32, promoted, constants={("t", f"{path}::promoted[1]"): const(ty.u32, 78)})
+    assert int.from_bytes(found, "little") == 78
     leaf = p.Constant(p.TyConst("ValTree(Leaf(0x0000000000000005): usize)", ty.usize))
     assert value_of(host, ty.usize, leaf) == (5).to_bytes(8, "little")
 
