@@ -74,6 +74,11 @@ class Param:
         return re.sub(r"<'(?:\{erased\}|_)>|'(?:\{erased\}|_),? ?", "", self.rust_type)
 
     @property
+    def is_str(self) -> bool:
+        """Whether the bytes have to be UTF-8."""
+        return self.shown in ("&str", "&mut str")
+
+    @property
     def is_argument(self) -> bool:
         """Whether a launch has to give a value."""
         return self.kind != "shared"

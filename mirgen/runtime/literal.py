@@ -40,7 +40,7 @@ def parse_argument(kernel: KernelSpec, param: Param, text: str, folder: Path | N
     text = text.strip()
     if text.startswith("@"):
         return read_npy((folder or Path()) / text[1:])
-    if param.rust_type.endswith("str"):
+    if param.is_str:
         return text
     ty = rust_type(param.elem or param.rust_type)
     by_value = param.kind in ("scalar", "aggregate")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mirgen.errors import InvalidInputError
 from mirgen.runtime.abi import Facts, KernelSpec
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 #: The manifest's key of the simulator's code.
 HOST_FILE = "host.ll"
+
+_Number = TypeVar("_Number", int, float)
+_Default = TypeVar("_Default")
 
 
 def load(
@@ -72,24 +75,23 @@ def options_from_environment() -> SimOptions:
     schedule = os.environ.get("MIRGEN_SIM_SCHEDULE", defaults.schedule)
     if schedule not in ("forward", "reverse", "random"):
         raise LaunchError(f"MIRGEN_SIM_SCHEDULE is {schedule!r}, expected forward, reverse or random")
-    timeout = os.environ.get("MIRGEN_SIM_TIMEOUT")
     return SimOptions(
         schedule,
-        _number("MIRGEN_SIM_SEED", defaults.seed),
-        _number("MIRGEN_SIM_THREADS", defaults.os_threads),
-        None if timeout is None else float(_number("MIRGEN_SIM_TIMEOUT", 0)),
-        _number("MIRGEN_SIM_OPT_LEVEL", defaults.opt_level),
+        _number("MIRGEN_SIM_SEED", int, defaults.seed),
+        _number("MIRGEN_SIM_THREADS", int, defaults.os_threads),
+        _number("MIRGEN_SIM_TIMEOUT", float, defaults.timeout),
+        _number("MIRGEN_SIM_OPT_LEVEL", int, defaults.opt_level),
     )
 
 
-def _number(name: str, default: int) -> int:
+def _number(name: str, parse: Callable[[str], _Number], default: _Default) -> _Number | _Default:
     text = os.environ.get(name)
     if text is None:
         return default
     try:
-        return int(text)
+        return parse(text)
     except ValueError:
-        raise LaunchError(f"{name} is {text!r}, expected an integer") from None
+        raise LaunchError(f"{name} is {text!r}, expected a number") from None
 
 
 def _simulated(manifest: Manifest, folder: Path, kernels: Sequence[KernelSpec], options: SimOptions) -> Executor:

@@ -181,7 +181,7 @@ def _array(kernel: KernelSpec, param: Param, value: object) -> tuple[ArrayArgume
             device[0].nbytes, elem_size, param, where
         )
     array = _host_array(value, param, where)
-    if param.rust_type.endswith("str"):
+    if param.is_str:
         _check_utf8(array, where)
     if known is not None and known.size == elem_size:
         _check_dtype(array, known, param, where)
@@ -220,7 +220,7 @@ def _count(nbytes: int, elem_size: int, param: Param, where: str) -> int:
 def _host_array(value: object, param: Param, where: str) -> NDArray[Any]:
     if isinstance(value, np.ndarray):
         return cast("NDArray[Any]", value)
-    if isinstance(value, str) and param.rust_type.endswith("str"):
+    if isinstance(value, str) and param.is_str:
         return np.frombuffer(value.encode(), np.uint8)
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         try:
