@@ -11,7 +11,7 @@ use crate::invoke::Rustc;
 use crate::layout::externs::Externs;
 use crate::layout::query::{errors, Lines, Said, Workshop};
 use crate::layout::read;
-use crate::layout::source::{Source, Surrogate, Writer};
+use crate::layout::source::{Source, Writer};
 use crate::layout::ty::{self, Ty};
 use crate::unit::Unit;
 use crate::wire::{FieldsShape, LayoutData};
@@ -30,9 +30,11 @@ pub struct Asked {
 /// All answers and what later crates need to name the same types.
 pub struct Answers {
     pub asked: Vec<Asked>,
-    pub surrogates: Vec<Surrogate>,
-    /// Surrogates with which something is wrong.
+    pub writer: Writer,
+    /// Items with which something is wrong.
     pub unusable: BTreeSet<usize>,
+    /// Items that go without their implementations, which rustc refuses.
+    pub bare: BTreeSet<usize>,
     /// Library features that the types' paths need.
     pub features: BTreeSet<String>,
     /// The attribute that prints layouts, as this rustc calls it.
@@ -63,12 +65,12 @@ pub fn ask(
     let mut asking = Asking {
         answers: Answers {
             asked,
-            surrogates: writer.surrogates,
+            writer,
             unusable: BTreeSet::new(),
+            bare: BTreeSet::new(),
             features: FEATURES.iter().map(|feature| (*feature).to_owned()).collect(),
             attribute: if rustc.minor() >= (1, 96) { "rustc_dump_layout" } else { "rustc_layout" },
         },
-        without_impls: BTreeSet::new(),
         refused: BTreeMap::new(),
     };
     let args: Vec<String> = externs.args(own);
@@ -107,25 +109,28 @@ pub fn discriminants(
     features.extend(["core_intrinsics", "const_discriminant"].map(str::to_owned));
     let features: Vec<&str> = features.iter().map(String::as_str).collect();
     let head = format!("#![feature({})] #![allow(warnings)] {}", features.join(", "), externs.prelude());
-    let mut lines: Lines<usize> = Lines::new(&head);
+    let mut lines: Lines<Option<usize>> = Lines::new(&head);
     let attribute = answers.attribute;
-    for index in of {
-        let Some(source) = answers.asked[*index].source.as_ref().filter(|source| source.needs.is_empty()) else {
-            continue;
-        };
+    let all: BTreeSet<usize> = (0..answers.writer.items.len()).collect();
+    let sources = of.iter().filter_map(|index| Some((*index, answers.asked[*index].source.as_ref()?)));
+    for needed in answers.writer.closure_of(sources.clone().flat_map(|(_, source)| source.needs.clone()), &all) {
+        lines.push(None, &answers.writer.items[needed].definition);
+    }
+    for (index, source) in sources {
         let text = &source.text;
         let value = format!(
             "unsafe {{ core::intrinsics::discriminant_value(core::mem::MaybeUninit::<{text}>::uninit().assume_init_ref()) \
              as isize as usize }}"
         );
-        lines.push(*index, &format!("#[{attribute}(debug)] pub type __X{index} = [(); {{ {value} }}];"));
+        lines.push(Some(index), &format!("#[{attribute}(debug)] pub type __X{index} = [(); {{ {value} }}];"));
     }
     let mut args = externs.args(own);
     args.push("--emit=metadata".to_owned());
     args.push(format!("--out-dir={}", workshop.path("").display()));
     let output = workshop.compile(unit, rustc, "discriminants.rs", lines.text(), &args)?;
     for said in errors(&output)? {
-        let (Some(index), Some(text)) = (said.line.and_then(|line| lines.owner(line)), printed_layout(&said.message))
+        let (Some(index), Some(text)) =
+            (said.line.and_then(|line| lines.owner(line)).flatten(), printed_layout(&said.message))
         else {
             continue;
         };
@@ -154,33 +159,20 @@ impl Asked {
     }
 }
 
-impl Answers {
-    /// The surrogates that these need, transitively.
-    pub fn closure_of(&self, needs: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
-        let mut out = BTreeSet::new();
-        let mut queue: Vec<usize> = needs.into_iter().collect();
-        while let Some(index) = queue.pop() {
-            if out.insert(index) {
-                queue.extend(self.surrogates.get(index).into_iter().flat_map(|surrogate| &surrogate.needs));
-            }
-        }
-        out
-    }
-}
-
 struct Asking {
     answers: Answers,
-    without_impls: BTreeSet<usize>,
-    /// Surrogates that rustc refuses, with its reason.
+    /// Items that rustc refuses, with its reason.
     refused: BTreeMap<usize, String>,
 }
 
 impl Asking {
-    /// Fails the types that need a refused surrogate; says whether any type is left to ask for.
+    /// Fails the types that need a refused item; says whether any type is left to ask for.
     fn refuse_dependents(&mut self) -> bool {
+        let refused: BTreeSet<usize> = self.refused.keys().copied().collect();
+        self.answers.writer.strip(&mut self.answers.bare, &refused);
         for at in 0..self.answers.asked.len() {
             let needs = self.answers.asked[at].source.as_ref().map(|source| source.needs.clone()).unwrap_or_default();
-            let all = self.answers.closure_of(needs);
+            let all = self.answers.writer.closure_of(needs, &self.answers.bare);
             let asked = &mut self.answers.asked[at];
             if let (true, Some((_, reason))) =
                 (asked.pending(), self.refused.iter().find(|(index, _)| all.contains(index)))
@@ -197,11 +189,11 @@ impl Asking {
             Lines::new(&format!("#![feature({})] #![allow(warnings)] {}", features.join(", "), externs.prelude()));
         let pending = || self.answers.asked.iter().enumerate().filter(|(_, asked)| asked.pending());
         let needs = pending().filter_map(|(_, asked)| asked.source.as_ref()).flat_map(|source| source.needs.clone());
-        for index in self.answers.closure_of(needs) {
-            let surrogate = &self.answers.surrogates[index];
-            lines.push(Owner::Definition(index), &surrogate.definition);
-            if !self.without_impls.contains(&index) {
-                lines.push(Owner::Impls(index), &surrogate.impls);
+        for index in self.answers.writer.closure_of(needs, &self.answers.bare) {
+            let item = &self.answers.writer.items[index];
+            lines.push(Owner::Definition(index), &item.definition);
+            if !self.answers.bare.contains(&index) && !item.impls.is_empty() {
+                lines.push(Owner::Impls(index), &item.impls);
             }
         }
         for (index, asked) in pending() {
@@ -241,16 +233,24 @@ impl Asking {
             self.mark_unusable(owner);
             let reason = said.first().map(|said| said.reason()).unwrap_or_default();
             progress |= match owner {
+                // What is wrong with an item that it needs says more; `refuse_dependents` takes that.
+                Owner::Alias(index) if self.needs_refused(index) => false,
                 Owner::Alias(index) if self.answers.asked[index].pending() => {
                     self.answers.asked[index].outcome = Err(reason);
                     true
                 }
                 Owner::Alias(_) => false,
-                Owner::Impls(index) => self.without_impls.insert(index),
+                Owner::Impls(index) => self.answers.bare.insert(index),
                 Owner::Definition(index) => self.refused.insert(index, reason).is_none(),
             };
         }
         Ok(progress)
+    }
+
+    fn needs_refused(&self, index: usize) -> bool {
+        let needs = self.answers.asked[index].source.as_ref().map(|source| source.needs.clone()).unwrap_or_default();
+        let all = self.answers.writer.closure_of(needs, &self.answers.bare);
+        all.iter().any(|item| self.refused.contains_key(item))
     }
 
     fn mark_unusable(&mut self, owner: Owner) {

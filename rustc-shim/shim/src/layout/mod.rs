@@ -70,8 +70,8 @@ pub fn layouts(
     let own_metadata = own_metadata(unit_path, unit, rustc)?;
     let externs = externs::Externs::of(unit_path, unit, rustc)?;
     let workshop = query::Workshop::new(unit_path, "layouts")?;
-    let answers = ask::ask(&texts, unit, rustc, &externs, &own_metadata, &workshop)?;
-    let mut witness = witness::witness(&answers, unit, rustc, &externs, &own_metadata, &workshop)?;
+    let mut answers = ask::ask(&texts, unit, rustc, &externs, &own_metadata, &workshop)?;
+    let mut witness = witness::witness(&mut answers, unit, rustc, &externs, &own_metadata, &workshop)?;
     let unknown: Vec<usize> = (0..answers.asked.len())
         .filter(|index| witness::only_value(&answers.asked[*index]) && !witness.infos.contains_key(index))
         .collect();

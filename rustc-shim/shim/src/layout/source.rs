@@ -20,34 +20,40 @@ pub struct Names {
     pub ambiguous: BTreeSet<String>,
 }
 
-/// A unit struct or tuple struct that stands for an unnameable type.
-#[derive(Debug, Clone)]
-pub struct Surrogate {
-    /// `struct C3(..);`
+/// An item that types name: an alias of a path, or a struct that stands for an unnameable type.
+///
+/// Aliases keep rustc fast: it looks for an accessible path at every mention of a private one.  (An import of a
+/// private path is an error that spoils its users, an alias is not.)
+#[derive(Debug, Clone, Default)]
+pub struct Item {
+    /// `struct __S3(..);` or `type __S3 = ..;`
     pub definition: String,
     /// Trait implementations, one line; empty when there are none to give.
     pub impls: String,
-    /// Surrogates that the definition names.
+    /// Items that the definition names.
     pub needs: BTreeSet<usize>,
+    /// Items that only the implementations name.
+    pub impls_need: BTreeSet<usize>,
 }
 
-/// A type's source and the surrogates that it names.
+/// A type's source and the items that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     pub text: String,
     pub needs: BTreeSet<usize>,
 }
 
-/// Writes types, collecting surrogates.
+/// Writes types, collecting the items that they name.
 pub struct Writer {
     names: Names,
-    pub surrogates: Vec<Surrogate>,
+    pub items: Vec<Item>,
     known: HashMap<Ty, usize>,
+    aliases: HashMap<String, usize>,
 }
 
 impl Writer {
     pub fn new(names: Names) -> Self {
-        Self { names, surrogates: Vec::new(), known: HashMap::new() }
+        Self { names, items: Vec::new(), known: HashMap::new(), aliases: HashMap::new() }
     }
 
     /// The source of a type, or why it has none.
@@ -55,6 +61,80 @@ impl Writer {
         let mut one = One { writer: self, out: String::new(), needs: BTreeSet::new(), binders: Vec::new() };
         one.ty(ty)?;
         Ok(Source { text: one.out, needs: one.needs })
+    }
+
+    /// The items that these need, transitively; those in `bare` go without their implementations.
+    pub fn closure_of(&self, needs: impl IntoIterator<Item = usize>, bare: &BTreeSet<usize>) -> BTreeSet<usize> {
+        let mut out = BTreeSet::new();
+        let mut queue: Vec<usize> = needs.into_iter().collect();
+        while let Some(index) = queue.pop() {
+            let Some(item) = self.items.get(index).filter(|_| out.insert(index)) else { continue };
+            queue.extend(&item.needs);
+            if !bare.contains(&index) {
+                queue.extend(&item.impls_need);
+            }
+        }
+        out
+    }
+
+    /// Adds to `bare` the items whose implementations need one of `bad`, and what follows from that.
+    pub fn strip(&self, bare: &mut BTreeSet<usize>, bad: &BTreeSet<usize>) {
+        loop {
+            let spoilt = |item: &Item| !self.closure_of(item.impls_need.clone(), bare).is_disjoint(bad);
+            let more: Vec<usize> = (0..self.items.len())
+                .filter(|index| !bare.contains(index) && !self.items[*index].impls_need.is_empty())
+                .filter(|index| spoilt(&self.items[*index]))
+                .collect();
+            if more.is_empty() {
+                return;
+            }
+            bare.extend(more);
+        }
+    }
+
+    /// The path as another crate writes it, without arguments.
+    fn absolute(&self, path: &Path) -> Result<String, String> {
+        let Some((last, parents)) = path.split_last() else { return Err("a path is empty".to_owned()) };
+        if parents.iter().any(|segment| !segment.args.is_empty()) {
+            return Err(format!("`{}` is inside something generic", last.name));
+        }
+        let first = &parents.first().unwrap_or(last).name;
+        let mut text = String::new();
+        if !self.names.externs.contains(first) {
+            let _ = write!(text, "::{}", self.names.krate);
+        } else if self.names.ambiguous.contains(first) {
+            return Err(format!("there are several crates `{first}`: a path through it is ambiguous"));
+        }
+        for segment in path {
+            let _ = write!(text, "::{}", segment.name);
+        }
+        Ok(text)
+    }
+
+    /// An alias of a path that takes arguments like the given ones.
+    fn alias(&mut self, path: &Path, args: &[Arg]) -> Result<usize, String> {
+        let text = self.absolute(path)?;
+        let mut parameters = String::new();
+        let mut arguments = String::new();
+        for (at, arg) in args.iter().enumerate() {
+            let (parameter, name) = match arg {
+                Arg::Region(_) => (format!("'a{at}"), format!("'a{at}")),
+                Arg::Type(_) => (format!("A{at}"), format!("A{at}")),
+                Arg::Const { ty, .. } => (format!("const A{at}: {ty}"), format!("A{at}")),
+                Arg::Assoc(name, _) => return Err(format!("`{name} = ..` is no argument of a type")),
+            };
+            let _ = write!(parameters, "{parameter}, ");
+            let _ = write!(arguments, "{name}, ");
+        }
+        let key =
+            if args.is_empty() { format!(" = {text};") } else { format!("<{parameters}> = {text}<{arguments}>;") };
+        if let Some(known) = self.aliases.get(&key) {
+            return Ok(*known);
+        }
+        let index = self.items.len();
+        self.items.push(Item { definition: format!("pub type __S{index}{key}"), ..Item::default() });
+        self.aliases.insert(key, index);
+        Ok(index)
     }
 
     fn surrogate(&mut self, ty: &Ty) -> Result<usize, String> {
@@ -74,12 +154,13 @@ impl Writer {
             texts.push(format!("pub {}", source.text));
         }
         let mut impls = String::new();
+        let mut impls_need = BTreeSet::new();
         let callable = !sig.is_unsafe && !sig.variadic;
         if callable {
             // Without implementations the struct still has the layout; a bound that needs them fails then.
-            impls = self.impls(sig, kind, matches!(ty, Ty::Closure { .. }), &mut needs).unwrap_or_default();
+            impls = self.impls(sig, kind, matches!(ty, Ty::Closure { .. }), &mut impls_need).unwrap_or_default();
         }
-        let index = self.surrogates.len();
+        let index = self.items.len();
         let name = format!("__S{index}");
         let definition = format!("pub struct {name}({});", texts.join(", "));
         let mut lines = String::new();
@@ -90,7 +171,7 @@ impl Writer {
         if copy {
             let _ = write!(lines, " impl Copy for {name} {{}}");
         }
-        self.surrogates.push(Surrogate { definition, impls: lines, needs });
+        self.items.push(Item { definition, impls: lines, needs, impls_need });
         self.known.insert(ty.clone(), index);
         Ok(index)
     }
@@ -284,22 +365,15 @@ impl One<'_> {
     }
 
     fn path(&mut self, path: &Path, is_trait: bool) -> Result<(), String> {
-        let names = &self.writer.names;
-        let Some(first) = path.first() else {
-            return Err("a path is empty".to_owned());
-        };
-        if names.externs.contains(&first.name) {
-            if names.ambiguous.contains(&first.name) {
-                return Err(format!("there are several crates `{}`: a path through it is ambiguous", first.name));
-            }
+        let Some(last) = path.last() else { return Err("a path is empty".to_owned()) };
+        let name = if is_trait {
+            self.writer.absolute(path)?
         } else {
-            let _ = write!(self.out, "::{}", names.krate);
-        }
-        for segment in path {
-            self.out.push_str("::");
-            self.segment(segment, is_trait)?;
-        }
-        Ok(())
+            let index = self.writer.alias(path, &last.args)?;
+            self.needs.insert(index);
+            format!("__S{index}")
+        };
+        self.segment(&Segment { name, args: last.args.clone() }, is_trait)
     }
 
     fn segment(&mut self, segment: &Segment, is_trait: bool) -> Result<(), String> {
@@ -312,7 +386,7 @@ impl One<'_> {
             match arg {
                 Arg::Type(ty) => self.ty(ty)?,
                 Arg::Region(region) => self.region(region),
-                Arg::Const(text) => self.out.push_str(text),
+                Arg::Const { value, .. } => self.out.push_str(value),
                 Arg::Assoc(name, ty) if is_trait => {
                     let _ = write!(self.out, "{name} = ");
                     self.ty(ty)?;
@@ -336,21 +410,39 @@ mod tests {
         Writer::new(Names { krate: "mine".into(), externs, ambiguous: ["two".to_owned()].into() })
     }
 
-    fn source(text: &str) -> String {
-        writer().write(&parse(text).unwrap()).unwrap().text
+    /// A type's source and the aliases that it names.
+    fn source(text: &str) -> (String, Vec<String>) {
+        let mut writer = writer();
+        let source = writer.write(&parse(text).unwrap()).unwrap().text;
+        (source, writer.items.into_iter().map(|item| item.definition).collect())
     }
 
     #[test]
     fn paths_get_their_crate() {
-        assert_eq!(source("inner::E"), "::mine::inner::E");
-        assert_eq!(source("dep::E<'{erased}, u8>"), "::dep::E<'static, u8, >");
-        assert_eq!(source("Opt<ValTree(Leaf(0x03): u8)>"), "::mine::Opt<3u8, >");
-        assert_eq!(source("<u8 as Tr>::Out<u16>"), "<u8 as ::mine::Tr>::Out<u16, >");
+        let of = |text| {
+            let (source, definitions) = source(text);
+            format!("{source} {}", definitions.join(" "))
+        };
+        assert_eq!(of("inner::E"), "__S0 pub type __S0 = ::mine::inner::E;");
+        let generic = "__S0<'static, u8, > pub type __S0<'a0, A1, > = ::dep::E<'a0, A1, >;";
+        assert_eq!(of("dep::E<'{erased}, u8>"), generic);
+        let constant = "__S0<3u8, > pub type __S0<const A0: u8, > = ::mine::Opt<A0, >;";
+        assert_eq!(of("Opt<ValTree(Leaf(0x03): u8)>"), constant);
+        assert_eq!(of("<u8 as Tr>::Out<u16>"), "<u8 as ::mine::Tr>::Out<u16, > ");
         assert!(writer().write(&parse("two::X").unwrap()).unwrap_err().contains("several crates"));
+        assert!(writer().write(&parse("f<u8>::X").unwrap()).unwrap_err().contains("generic"));
+    }
+
+    #[test]
+    fn a_path_is_aliased_once() {
+        let (source, definitions) = source("(a::B<u8>, a::B<u16>, a::B)");
+        assert_eq!(source, "(__S0<u8, >, __S0<u16, >, __S1, )");
+        assert_eq!(definitions, ["pub type __S0<A0, > = ::mine::a::B<A0, >;", "pub type __S1 = ::mine::a::B;"]);
     }
 
     #[test]
     fn higher_ranked_regions_are_named_by_their_binder() {
+        let source = |text| source(text).0;
         let text = "for<Region(BrAnon)> fn(&'^0 u8, for<Region(BrAnon)> fn(&'^0 u8, &'^1_0 u8)) -> &'^0 u8";
         let expected = "for<'b1_0> fn(&'b1_0 u8, for<'b2_0> fn(&'b2_0 u8, &'b1_0 u8, ) -> (), ) -> &'b1_0 u8";
         assert_eq!(source(text), expected);
@@ -360,26 +452,39 @@ mod tests {
         assert_eq!(source("&'^0 u8"), "&'static u8");
     }
 
+    const CLOSURE: &str = "{f::{closure#1} closure_kind_ty=i16 closure_sig_as_fn_ptr_ty=for<Region(BrAnon)> extern \
+                           \"rust-call\" fn((&'^0 u32,)) -> f::Local upvar_tys=(&'{erased} u32, u8)}";
+
     #[test]
     fn closures_become_structs_with_their_traits() {
-        let text = "{f::{closure#1} closure_kind_ty=i16 closure_sig_as_fn_ptr_ty=for<Region(BrAnon)> extern \
-                    \"rust-call\" fn((&'^0 u32,)) -> bool upvar_tys=(&'{erased} u32, u8)}";
         let mut writer = writer();
-        let source = writer.write(&parse(&format!("core::X<{text}, {text}>")).unwrap()).unwrap();
-        assert_eq!(source.text, "::core::X<__S0, __S0, >");
-        assert_eq!(source.needs, [0].into());
-        let [surrogate] = writer.surrogates.as_slice() else { panic!() };
-        assert_eq!(surrogate.definition, "pub struct __S0(pub &'static u32, pub u8);");
-        assert!(surrogate.impls.contains("impl<'b0_0> core::ops::FnMut<(&'b0_0 u32, )> for __S0 "));
+        let source = writer.write(&parse(&format!("({CLOSURE}, {CLOSURE})")).unwrap()).unwrap();
+        assert_eq!(source.text, "(__S1, __S1, )");
+        assert_eq!(source.needs, [1].into());
+        let [local, surrogate] = writer.items.as_slice() else { panic!() };
+        assert_eq!(local.definition, "pub type __S0 = ::mine::f::Local;");
+        assert_eq!(surrogate.definition, "pub struct __S1(pub &'static u32, pub u8);");
+        assert!(surrogate.impls.contains("impl<'b0_0> core::ops::FnMut<(&'b0_0 u32, )> for __S1 "));
         assert!(!surrogate.impls.contains("core::ops::Fn<"));
+    }
+
+    #[test]
+    fn implementations_are_dispensable() {
+        let mut writer = writer();
+        writer.write(&parse(CLOSURE).unwrap()).unwrap();
+        let mut bare = BTreeSet::new();
+        assert_eq!(writer.closure_of([1], &bare), [0, 1].into());
+        writer.strip(&mut bare, &[0].into());
+        assert_eq!(bare, [1].into());
+        assert_eq!(writer.closure_of([1], &bare), [1].into());
     }
 
     #[test]
     fn functions_are_zero_sized_and_copy() {
         let mut writer = writer();
         writer.write(&parse("fn(u32) -> u32 {a::f::<u8>}").unwrap()).unwrap();
-        assert_eq!(writer.surrogates[0].definition, "pub struct __S0();");
-        assert!(writer.surrogates[0].impls.contains("core::ops::Fn<(u32, )> for __S0"));
-        assert!(writer.surrogates[0].impls.contains("impl Copy for __S0"));
+        assert_eq!(writer.items[0].definition, "pub struct __S0();");
+        assert!(writer.items[0].impls.contains("core::ops::Fn<(u32, )> for __S0"));
+        assert!(writer.items[0].impls.contains("impl Copy for __S0"));
     }
 }

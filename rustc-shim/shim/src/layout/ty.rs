@@ -14,8 +14,11 @@ pub enum Region {
 pub enum Arg {
     Type(Ty),
     Region(Region),
-    /// A const argument as a Rust expression.
-    Const(String),
+    /// A const argument as a Rust expression, and its type.
+    Const {
+        value: String,
+        ty: String,
+    },
     /// `Name = Type` in a trait's arguments.
     Assoc(String, Ty),
 }
@@ -203,7 +206,7 @@ impl<'a> Reader<'a> {
                 return Ok(Ty::Slice(elem));
             }
             self.need("; ")?;
-            let len = self.constant()?;
+            let (len, _) = self.constant()?;
             self.need("]")?;
             return Ok(Ty::Array { elem, len });
         }
@@ -226,7 +229,7 @@ impl<'a> Reader<'a> {
         if rest.starts_with('{') {
             return self.closure();
         }
-        if ["for<", "fn(", "unsafe ", "extern "].iter().any(|start| rest.starts_with(start)) {
+        if ["for<", "#[target_features] ", "fn(", "unsafe ", "extern "].iter().any(|start| rest.starts_with(start)) {
             let sig = Box::new(self.sig()?);
             if self.rest().starts_with(" {") {
                 self.at += 1;
@@ -358,7 +361,9 @@ impl<'a> Reader<'a> {
 
     fn sig(&mut self) -> Result<Sig, String> {
         let bound = self.binder()?;
-        let is_unsafe = self.eat("unsafe ");
+        // Functions with target features are called like unsafe ones: no trait describes them.
+        let special = self.eat("#[target_features] ");
+        let is_unsafe = self.eat("unsafe ") || special;
         let mut abi = None;
         if self.eat("extern \"") {
             let rest = self.rest();
@@ -473,7 +478,8 @@ impl<'a> Reader<'a> {
             return Ok(Arg::Region(self.region()?));
         }
         if rest.starts_with("ValTree(") {
-            return Ok(Arg::Const(self.constant()?));
+            let (value, ty) = self.constant()?;
+            return Ok(Arg::Const { value, ty });
         }
         let start = self.at;
         let name = self.ident();
@@ -484,11 +490,14 @@ impl<'a> Reader<'a> {
         Ok(Arg::Type(self.ty()?))
     }
 
-    /// `ValTree(Leaf(0x..): usize)` as a literal.
-    fn constant(&mut self) -> Result<String, String> {
+    /// `ValTree(Leaf(0x..): usize)` as a literal and its type.
+    fn constant(&mut self) -> Result<(String, String), String> {
         let near = self.near();
         let unknown = || format!("`{near}` is no constant that source can name");
         if !self.eat("ValTree(Leaf(0x") {
+            if self.rest().starts_with("UnevaluatedConst") {
+                return Err("the length of an array is a constant that rustc has not evaluated".to_owned());
+            }
             return Err(unknown());
         }
         let rest = self.rest();
@@ -498,7 +507,7 @@ impl<'a> Reader<'a> {
         self.at += end + 3;
         let name = self.ident();
         self.need(")")?;
-        literal(bits, name, digits.len()).ok_or_else(unknown)
+        Ok((literal(bits, name, digits.len()).ok_or_else(unknown)?, name.to_owned()))
     }
 }
 
@@ -553,6 +562,7 @@ mod tests {
             "*const [core::mem::MaybeUninit<(u8, f32)>]",
             "unsafe extern \"C\" fn(*const u8, ...) -> i32",
             "fn()",
+            "#[target_features] fn(u8) -> u8 {a::f}",
             "<u32 as dep::private::Sealed>::Buffer",
             "<<a::B as c::D<u8>>::E as c::F>::G<'{erased}>",
         ] {

@@ -11,7 +11,7 @@ use crate::layout::ask::{Answers, Asked};
 use crate::layout::debuginfo::{Kind, Metadata, TypeInfo};
 use crate::layout::externs::Externs;
 use crate::layout::query::{errors, Lines, Workshop};
-use crate::layout::source::{Source, Writer};
+use crate::layout::source::Source;
 use crate::layout::ty::{Arg, Ty};
 use crate::unit::Unit;
 use crate::wire::{BackendRepr, LayoutData, Variants};
@@ -66,7 +66,7 @@ fn stand_in(ty: &Ty) -> Option<Ty> {
 
 /// Asks for debug information of every type that can be named.
 pub fn witness(
-    answers: &Answers,
+    answers: &mut Answers,
     unit: &Unit,
     rustc: &Rustc,
     externs: &Externs,
@@ -75,15 +75,16 @@ pub fn witness(
 ) -> Result<Witness> {
     let mut features = answers.features.clone();
     features.extend(["core_intrinsics", "discriminant_kind"].map(str::to_owned));
-    let mut dropped: BTreeSet<Owner> = answers.unusable.iter().map(|index| Owner::Definition(*index)).collect();
-    let mut writer = Writer::new(externs.names.clone());
-    let stand_ins: BTreeMap<usize, Source> = answers
-        .asked
+    let Answers { asked, writer, unusable, bare, .. } = &mut *answers;
+    let stand_ins: BTreeMap<usize, Source> = asked
         .iter()
         .enumerate()
         .filter(|(_, asked)| worth_asking(asked))
         .filter_map(|(index, asked)| Some((index, writer.write(&stand_in(asked.ty.as_ref()?)?).ok()?)))
         .collect();
+    // What is private, or needs it, generates no code.
+    writer.strip(bare, unusable);
+    let mut dropped: BTreeSet<Owner> = unusable.iter().map(|index| Owner::Definition(*index)).collect();
     let ir = workshop.path("witness.ll");
     let mut args = externs.args(own);
     args.extend(["-Cdebuginfo=2", "-Cno-prepopulate-passes", "-Ccodegen-units=1", "-Copt-level=0"].map(str::to_owned));
@@ -94,14 +95,19 @@ pub fn witness(
         if output.status.success() {
             break;
         }
-        let before = (dropped.len(), features.len());
+        let before = (dropped.len(), features.len(), answers.bare.len());
         for said in errors(&output)? {
             features.extend(said.features());
             if said.code.as_deref() != Some("E0658") || said.features().next().is_none() {
-                dropped.extend(said.line.and_then(|line| lines.owner(line)));
+                match said.line.and_then(|line| lines.owner(line)) {
+                    Some(Owner::Impls(index)) => {
+                        answers.bare.insert(index);
+                    }
+                    owner => dropped.extend(owner),
+                }
             }
         }
-        if (dropped.len(), features.len()) == before {
+        if (dropped.len(), features.len(), answers.bare.len()) == before {
             // Nothing can be learnt here; layouts stand without a second opinion.
             return Ok(Witness::default());
         }
@@ -121,7 +127,7 @@ fn crate_text(
     let mut lines =
         Lines::new(&format!("#![feature({})] #![allow(warnings)] {}", features.join(", "), externs.prelude()));
     let usable = |source: &Source| {
-        let needs = answers.closure_of(source.needs.clone());
+        let needs = answers.writer.closure_of(source.needs.clone(), &answers.bare);
         needs.iter().all(|index| !dropped.contains(&Owner::Definition(*index)))
     };
     let mut needed = BTreeSet::new();
@@ -130,7 +136,7 @@ fn crate_text(
         let Some(source) = &asked.source else { continue };
         let direct = !asked.unusable && usable(source) && !dropped.contains(&Owner::Type(index));
         if direct {
-            needed.extend(answers.closure_of(source.needs.clone()));
+            needed.extend(answers.writer.closure_of(source.needs.clone(), &answers.bare));
             let text = &source.text;
             types.push((Owner::Type(index), format!("pub fn __q{index}(_: *const {text}) {{}}")));
             if only_value(asked) && !dropped.contains(&Owner::Discriminant(index)) {
@@ -140,15 +146,18 @@ fn crate_text(
                 );
                 types.push((Owner::Discriminant(index), line));
             }
-        } else if let Some(source) = stand_ins.get(&index).filter(|_| !dropped.contains(&Owner::StandIn(index))) {
+        } else if let Some(source) =
+            stand_ins.get(&index).filter(|source| usable(source) && !dropped.contains(&Owner::StandIn(index)))
+        {
+            needed.extend(answers.writer.closure_of(source.needs.clone(), &answers.bare));
             types.push((Owner::StandIn(index), format!("pub fn __s{index}(_: *const {}) {{}}", source.text)));
         }
     }
     for index in needed {
-        let surrogate = &answers.surrogates[index];
-        lines.push(Owner::Definition(index), &surrogate.definition);
-        if !dropped.contains(&Owner::Impls(index)) {
-            lines.push(Owner::Impls(index), &surrogate.impls);
+        let item = &answers.writer.items[index];
+        lines.push(Owner::Definition(index), &item.definition);
+        if !answers.bare.contains(&index) && !item.impls.is_empty() {
+            lines.push(Owner::Impls(index), &item.impls);
         }
     }
     for (owner, line) in types {
