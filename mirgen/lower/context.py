@@ -116,6 +116,7 @@ class FunctionContext:
     ssa_locals: set[int] = field(default_factory=set[int])
     slots: dict[int, tuple[ir.Value, int]] = field(default_factory=dict[int, tuple[ir.Value, int]])
     entry: ir.Block | None = None
+    subprogram: ir.DIValue | None = None
     source: SourceInfo = _NOWHERE
     statement: Statement | Terminator | None = None
 

@@ -6,7 +6,8 @@ from llvmlite import ir
 
 from mirgen.errors import MirgenError
 from mirgen.lower import types
-from mirgen.lower.context import FunctionContext, ModuleContext
+from mirgen.lower.context import FunctionContext, ModuleContext, body_span
+from mirgen.lower.debuginfo import DebugInfo
 from mirgen.lower.locals import reverse_postorder, ssa_locals
 from mirgen.lower.operand import store_value
 from mirgen.lower.place import local_slot
@@ -18,7 +19,9 @@ from mirgen.mir.format import format_statement, format_terminator
 from mirgen.mir.ty import Ty
 
 
-def lower_body(cx: ModuleContext, key: FnKey, body: Body, function: ir.Function) -> None:
+def lower_body(
+    cx: ModuleContext, key: FnKey, body: Body, function: ir.Function, debug: DebugInfo | None = None
+) -> None:
     """Defines ``function`` with ``body``.
 
     Raises the first error met; ``fx.statement`` stands in an :class:`InternalError`.
@@ -27,14 +30,16 @@ def lower_body(cx: ModuleContext, key: FnKey, body: Body, function: ir.Function)
     fx = FunctionContext(cx, key, body, function, b)
     fx.entry = b.block
     try:
-        _define(fx, reverse_postorder(body))
+        if debug is not None:
+            debug.begin(fx, body_span(body))
+        _define(fx, reverse_postorder(body), debug)
     except MirgenError:
         raise
     except Exception as error:
         raise fx.internal(f"{type(error).__name__}: {error}") from error
 
 
-def _define(fx: FunctionContext, order: list[int]) -> None:
+def _define(fx: FunctionContext, order: list[int], debug: DebugInfo | None) -> None:
     body = fx.body
     fx.blocks = [None] * len(body.blocks)
     for block in order:
@@ -42,7 +47,8 @@ def _define(fx: FunctionContext, order: list[int]) -> None:
     fx.ssa_locals = ssa_locals(body, order, lambda ty: _is_immediate(fx, ty))
     _lower_locals(fx)
     for block in order:
-        _lower_block(fx, block)
+        _lower_block(fx, block, debug)
+    fx.b.debug_metadata = None
     fx.b.position_at_end(fx.function.entry_basic_block)
     fx.b.branch(fx.block(0))
 
@@ -77,16 +83,20 @@ def _lower_locals(fx: FunctionContext) -> None:
             store_value(fx, value, *local_slot(fx, local))
 
 
-def _lower_block(fx: FunctionContext, block: int) -> None:
+def _lower_block(fx: FunctionContext, block: int, debug: DebugInfo | None) -> None:
     fx.b.position_at_end(fx.block(block))
     source = fx.body.blocks[block]
     annotate = fx.cx.annotate
     for statement in source.statements:
         fx.source, fx.statement = statement.source, statement
+        if debug is not None:
+            fx.b.debug_metadata = debug.location(fx, statement.source)
         if annotate:
             fx.b.comment(format_statement(statement))
         lower_statement(fx, statement)
     fx.source, fx.statement = source.terminator.source, source.terminator
+    if debug is not None:
+        fx.b.debug_metadata = debug.location(fx, source.terminator.source)
     if annotate:
         fx.b.comment(format_terminator(source.terminator))
     lower_terminator(fx, source.terminator)

@@ -13,6 +13,7 @@ from mirgen.layout.data import LayoutTable, ReprPair, ReprScalar
 from mirgen.lower.abi import FnAbi
 from mirgen.lower.callsite import Lookup
 from mirgen.lower.context import ModuleContext, body_span, location
+from mirgen.lower.debuginfo import DebugInfo
 from mirgen.lower.function import lower_body
 from mirgen.lower.kernel import kernel_abi
 from mirgen.lower.program import Lowered
@@ -30,8 +31,9 @@ _NAME = 40
 
 
 def lower_module(
-    program: Program, layouts: LayoutTable, target: Target, *, annotate: bool = False, intrinsics: Lookup | None = None
-) -> Lowered:
+    program: Program, layouts: LayoutTable, target: Target, *, annotate: bool = False, debug: bool = False,
+    intrinsics: Lookup | None = None,
+) -> Lowered:  # fmt: skip
     """See :func:`mirgen.lower.program.lower_program`."""
     if intrinsics is None:
         from mirgen.intrinsics import lookup
@@ -43,8 +45,9 @@ def lower_module(
     calls = {key: tuple(_callees(body)) for key, body in program.functions.items()}
     _reach(cx, calls)
     _declare(cx, calls)
-    _define(cx)
-    kernels = _kernels(cx)
+    lines = DebugInfo(module) if debug else None
+    _define(cx, lines)
+    kernels = _kernels(cx, lines)
     if cx.diagnostics:
         raise UnsupportedError(*_unique(cx.diagnostics))
     target.finish_module(cx)
@@ -186,7 +189,7 @@ def _symbol(number: int, body: Body) -> str:
 # ---- definitions ---------------------------------------------------------------------------------------------
 
 
-def _define(cx: ModuleContext) -> None:
+def _define(cx: ModuleContext, debug: DebugInfo | None) -> None:
     done: set[int] = set()
     for key, body in cx.program.functions.items():
         function = cx.functions.get(key)
@@ -194,12 +197,12 @@ def _define(cx: ModuleContext) -> None:
             continue
         done.add(id(body))
         try:
-            lower_body(cx, key, body, function)
+            lower_body(cx, key, body, function, debug)
         except UnsupportedError as error:
             cx.diagnostics.extend(error.diagnostics)
 
 
-def _kernels(cx: ModuleContext) -> tuple[KernelAbi, ...]:
+def _kernels(cx: ModuleContext, debug: DebugInfo | None) -> tuple[KernelAbi, ...]:
     abis: list[KernelAbi] = []
     for kernel in cx.program.kernels:
         body, function = cx.program.functions.get(kernel.body), cx.functions.get(kernel.body)
@@ -210,7 +213,11 @@ def _kernels(cx: ModuleContext) -> tuple[KernelAbi, ...]:
         except UnsupportedError as error:
             cx.diagnostics.extend(error.diagnostics)
             continue
+        before = set(cx.module.globals)
         cx.target.define_kernel(cx, abi, params, function)
+        if debug is not None:
+            made = (f for f in cx.module.functions if f.name not in before and f.blocks)
+            debug.entry(kernel, body, made)
         cx.symbols[abi.name] = body.name
         abis.append(abi)
     return tuple(abis)

@@ -22,13 +22,15 @@ class Lowered:
 
 
 def lower_program(
-    program: Program, layouts: LayoutTable, target: Target, *, annotate: bool = False, intrinsics: Lookup | None = None
-) -> Lowered:
+    program: Program, layouts: LayoutTable, target: Target, *, annotate: bool = False, debug: bool = False,
+    intrinsics: Lookup | None = None,
+) -> Lowered:  # fmt: skip
     """Lowers ``program`` for ``target``.
 
     Raises :class:`UnsupportedError` with every diagnostic of every function, after all were tried; ``annotate`` puts
-    each MIR statement as a comment above its instructions.  ``intrinsics`` replaces :func:`mirgen.intrinsics.lookup`.
+    each MIR statement as a comment above its instructions; ``debug`` adds line
+    tables.  ``intrinsics`` replaces :func:`mirgen.intrinsics.lookup`.
     """
     from mirgen.lower.module import lower_module
 
-    return lower_module(program, layouts, target, annotate=annotate, intrinsics=intrinsics)
+    return lower_module(program, layouts, target, annotate=annotate, debug=debug, intrinsics=intrinsics)

@@ -11,6 +11,7 @@ from llvmlite import ir
 from mirgen.errors import UnsupportedError
 from mirgen.layout.builder import LayoutMaker
 from mirgen.link.arch import find_arch
+from mirgen.link.assemble import assemble
 from mirgen.link.compile import Codegen, compile_ptx
 from mirgen.link.worker import Worker
 from mirgen.lower import Lowered, lower_program
@@ -185,6 +186,24 @@ def test_an_out_of_range_index_still_traps_at_o3(ty: LayoutMaker, codegen: Codeg
     body = ptx[ptx.index(".entry k(") :]
     assert re.search(r"setp\.\w+\.u64", body) and "trap;" in body, ptx
     assert PANIC_BUFFER in ptx and "atom.acq_rel.sys.cas.b64" in ptx
+
+
+@pytest.mark.parametrize(("codegen", "arch"), PRODUCERS)
+def test_line_tables(ty: LayoutMaker, codegen: Codegen, arch: str, ptx_of: PtxOf) -> None:
+    """``.loc`` on the way from the body, which is inlined, to the entry; ptxas takes it."""
+    b = BodyBuilder("k", args=[_disjoint(ty, ty.u32)], ret=ty.unit, file="src/lib.rs")
+    raw = ty.ref(ty.slice(ty.u32), mut=True)
+    b.line(41)
+    view = b.let(raw, cast("Transmute", b.arg(0), raw))
+    b.scope(inlined="store", call_line=42)
+    b.line(77).assign(constant_index(deref(view), 0, 1), const(ty.u32, 5))
+    b.in_scope(0).line(43).return_()
+    lowered = lower_program(
+        program(b.build()), ty.layouts, NvptxTarget(), debug=True, intrinsics=_lookup
+    )  # fmt: skip
+    ptx = ptx_of(lowered, codegen, arch)
+    assert re.search(r'\.file\s+\d+ ".*lib\.rs"', ptx) and re.search(r"\.loc\s+\d+ 77", ptx), ptx
+    assert assemble(ptx, find_arch(arch)).entries
 
 
 def _reduction(ty: LayoutMaker) -> m.Body:
