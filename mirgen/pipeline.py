@@ -20,7 +20,7 @@ from mirgen import __version__
 from mirgen.analysis.facts import launch_facts
 from mirgen.cargo.build import CargoBuild, cargo_build
 from mirgen.cargo.options import CargoOptions
-from mirgen.cargo.program import ClosedProgram, close_program
+from mirgen.cargo.program import ClosedProgram, close_built
 from mirgen.diagnostics import status_line
 from mirgen.errors import InvalidInputError
 from mirgen.link import Worker, assemble, check_params, compile_ptx, find_arch, find_tool
@@ -96,10 +96,15 @@ def read_program(options: CargoOptions, kernels: tuple[str, ...], progress: Prog
     """
     with progress.stage("cargo"):
         build = cargo_build(options)
+    return _close(build, options, kernels, progress)
+
+
+def _close(
+    build: CargoBuild, options: CargoOptions, kernels: tuple[str, ...], progress: Progress
+) -> tuple[CargoBuild, ClosedProgram]:
     progress.status("Reading", f"kernels of {build.root.crate_name} ({build.target})")
     with progress.stage("close"):
-        closed = close_program(build, is_intrinsic(), kernels)
-    return build, closed
+        return close_built(build, options, is_intrinsic(), kernels)
 
 
 def is_intrinsic() -> Callable[[str], bool]:
@@ -148,9 +153,8 @@ def build(options: BuildOptions, progress: Progress | None = None) -> BuildResul
     if fresh is not None:
         progress.status("Fresh", f"{len(fresh.kernels)} kernel(s) of {made.root.crate_name}")
         return BuildResult(folder.root / MANIFEST_NAME, fresh, made, progress.times)
-    progress.status("Reading", f"kernels of {made.root.crate_name} ({made.target})")
-    with progress.stage("close"):
-        closed = close_program(made, is_intrinsic(), options.kernels)
+    made, closed = _close(made, options.cargo, options.kernels, progress)
+    fingerprint = _fingerprint(made, options)
     manifest = _emit(options, made, closed, folder, fingerprint, progress)
     seconds = time.perf_counter() - start
     progress.status("Finished", f"{len(manifest.kernels)} kernel(s) for {', '.join(options.archs)} in {seconds:.2f} s")

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from mirgen.cargo.closure import Resolver, Unresolved
+from mirgen.cargo.build import Unit
+from mirgen.cargo.closure import PATH_HEAD, STANDARD_CRATES, Resolver, Unresolved
 from mirgen.cargo.dump import AllocNumbers, CrateDump
-from mirgen.cargo.queries import Overlay, Query, answers, chosen_level, make_overlay, query_source
-from mirgen.cargo.source import UnnameableError
+from mirgen.cargo.expose import ExposureNeededError
+from mirgen.cargo.queries import Overlay, Private, Query, answers, chosen_level, make_overlay, query_source
+from mirgen.cargo.source import Names, UnnameableError
 from mirgen.cargo.unit import UnitRecord
 from mirgen.errors import ToolError
 from mirgen.ingest import Header
 from mirgen.mir.body import FnKey
+from mirgen.mir.names import erase_regions
 
-_FLAGS = ("--thresholds", "root")
+_FLAGS = ("--thresholds", "query")
+_DEFINED = re.compile(r"^note: the [\w ]+ `\w+` is defined here\n *--> (.+?):(\d+):(\d+)$", re.MULTILINE)
 _POSITION = re.compile(r"^ *--> (.+?):(\d+):\d+$", re.MULTILINE)
 
 
@@ -24,61 +28,102 @@ class Asker:
 
     def __init__(
         self, resolver: Resolver, shim: Path, documents: Path, overlays: Path, numbers: AllocNumbers,
-        externs: Collection[str],
+        units: Mapping[str, Sequence[Unit]], current: Callable[[str], list[CrateDump]],
     ) -> None:  # fmt: skip
         self._resolver = resolver
         self._shim = shim
         self._documents = documents
         self._overlays = overlays
         self._numbers = numbers
-        self._externs = externs
+        self._units = units
+        self._current = current
+        self._externs = frozenset({*units, "core", "alloc", "std"})
+        self._private: set[tuple[Path, Private]] = set()
         self._asked: set[FnKey] = set()
         self._round = 0
 
     def ask(self, stuck: Sequence[Unresolved]) -> bool:
-        """Ask about what is stuck and was not asked before; whether anything was answered."""
+        """Ask about what is stuck and was not asked before; whether anything was answered.
+
+        Raises:
+            ExposureNeededError: private items of other crates would have to be named.
+        """
         by_unit: dict[Path, tuple[CrateDump, list[Query]]] = {}
         for unresolved in stuck:
-            query = self._query(unresolved)
-            if query is not None:
-                dump = unresolved.reached.dump
+            found = self._query(unresolved)
+            if found is not None:
+                dump, query = found
                 by_unit.setdefault(dump.unit.record, (dump, []))[1].append(query)
         answered = False
         for dump, queries in by_unit.values():
             answered |= self._put(dump, queries)
+        if self._private and not answered:
+            raise ExposureNeededError(frozenset(self._private))
         return answered
 
-    def _query(self, unresolved: Unresolved) -> Query | None:
+    def _query(self, unresolved: Unresolved) -> tuple[CrateDump, Query] | None:
+        """The question, and the dump of the crate to put it to."""
         fn = unresolved.fn
         if fn is None or (fn.crate, fn.path) in self._asked or fn.path.startswith("<(dyn "):
             return None
         self._asked.add((fn.crate, fn.path))
-        unit = UnitRecord.load(unresolved.reached.dump.unit.record)
         name = f"q{len(self._asked)}"
-        try:
-            text = query_source(name, fn, self._externs)
-        except UnnameableError:
-            return None
         span = unresolved.source.span
-        file = unit.root_file if span is None else unit.absolute(Path(span.file))
-        return Query(name, fn, file, text)
+        for home in self._homes(unresolved):
+            unit = UnitRecord.load(home.unit.record)
+            try:
+                text = query_source(name, fn, Names(unit.crate_name, fn.crate, self._externs))
+            except UnnameableError:
+                continue
+            file = unit.root_file if span is None else unit.absolute(Path(span.file))
+            return home, Query(name, fn, file, text)
+        return None
+
+    def _homes(self, unresolved: Unresolved) -> list[CrateDump]:
+        """Crates in which the question may be put: that of the path's own crates which sees the others, then the
+        one that printed the call."""
+        assert unresolved.fn is not None
+        heads = {head for head in PATH_HEAD.findall(erase_regions(unresolved.fn.path)) if head in self._units}
+        homes = [
+            dump
+            for head in sorted(heads)
+            for dump in self._current(head)
+            if heads <= {head, *UnitRecord.load(dump.unit.record).externs, *STANDARD_CRATES}
+        ]
+        return [*homes, unresolved.reached.dump]
 
     def _put(self, home: CrateDump, queries: list[Query]) -> bool:
         unit = UnitRecord.load(home.unit.record)
         left = queries
+        exposed: frozenset[Private] = frozenset()
         while left:
             self._round += 1
-            overlay = make_overlay(unit.root_file, unit.source_dir, left, self._overlays / home.unit.record.stem)
+            copies = self._overlays / home.unit.record.stem
+            overlay = make_overlay(unit.root_file, unit.source_dir, left, copies, exposed)
             work = self._documents / f"{home.unit.record.stem}-queries-{self._round}"
             dump = CrateDump(home.unit, self._shim, work, self._numbers, (*_FLAGS, *overlay.flags()))
             try:
                 found = {query.name: chosen_level(dump.index, query.name) for query in left}
             except ToolError as refusal:
+                found_private = _private_items(refusal.output, unit)
+                self._note_foreign(found_private)
+                more = exposed | {item for item in found_private if item.file.is_relative_to(unit.source_dir)}
+                if more != exposed:
+                    exposed = more
+                    continue
                 at_fault = _at_fault(refusal.output, overlay, left)
                 left = [query for query in left if query.name not in at_fault] if at_fault else []
                 continue
             return self._take(dump, {query.name: query for query in left}, found)
         return False
+
+    def _note_foreign(self, items: frozenset[Private]) -> None:
+        """Keep the private items of other packages that are no part of the user's own."""
+        for units in self._units.values():
+            for unit in units:
+                record = UnitRecord.load(unit.record)
+                if not record.primary:
+                    self._private |= {(unit.record, i) for i in items if i.file.is_relative_to(record.source_dir)}
 
     def _take(self, dump: CrateDump, queries: dict[str, Query], found: dict[str, list[Header]]) -> bool:
         bodies = dump.bodies([header for headers in found.values() for header in headers])
@@ -91,6 +136,14 @@ class Asker:
                     answered = True
                     break
         return answered
+
+
+def _private_items(output: str, unit: UnitRecord) -> frozenset[Private]:
+    """The items that rustc's privacy errors name."""
+    if "error[E0603]" not in output:
+        return frozenset()
+    found = _DEFINED.findall(output)
+    return frozenset(Private(unit.absolute(Path(file)), int(line), int(col)) for file, line, col in found)
 
 
 def _at_fault(output: str, overlay: Overlay, queries: Sequence[Query]) -> set[str]:

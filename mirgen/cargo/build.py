@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from mirgen.cargo.expose import overlays
 from mirgen.cargo.options import CargoOptions
 from mirgen.cargo.sysroot import MISSING_SOURCES, build_sysroot, built_sysroot
 from mirgen.cargo.toolchain import NVPTX_TARGET, Toolchain, find_program, find_shim, find_toolchain
@@ -75,6 +76,10 @@ def cargo_build(options: CargoOptions) -> CargoBuild:
     }
     environment.pop("RUSTC_WORKSPACE_WRAPPER", None)
     environment.pop("MIRGEN_SYSROOT", None)
+    environment.pop("MIRGEN_OVERLAYS", None)
+    copies = overlays(work)
+    if copies is not None:
+        environment["MIRGEN_OVERLAYS"] = str(copies)
     if sysroot is not None:
         environment["MIRGEN_SYSROOT"] = str(sysroot)
     command = [str(cargo), "check", "--target", target, "--target-dir", str(work), *options.selection()]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from mirgen.analysis.references import CalleeUse, References, references
-from mirgen.cargo.callee import definition_path, parse_callee
+from mirgen.cargo.callee import definition_path, parse_callee, short
 from mirgen.cargo.dump import CrateDump
 from mirgen.cargo.join import Ambiguous, find_body
 from mirgen.ingest import Header
@@ -21,7 +21,7 @@ from mirgen.mir.names import erase_regions
 from mirgen.mir.statement import SourceInfo
 from mirgen.mir.ty import ClosureTy, FnDefTy, FnPtrTy, PointerTy
 
-_PATH_HEAD = re.compile(r"(?<![\w:}])([A-Za-z_]\w*)::")
+PATH_HEAD = re.compile(r"(?<![\w:}])([A-Za-z_]\w*)::")
 STANDARD_CRATES = frozenset({"core", "alloc", "std"})
 
 
@@ -61,6 +61,11 @@ class Unresolved:
         if self.reason == "precompiled":
             return "<impl " in self.path or "::<" in self.path
         return self.reason in ("generic", "trait", "ambiguous")
+
+    @property
+    def has_no_name(self) -> bool:
+        """Whether a closure's type is in the path: no question can be put about it."""
+        return "{" in self.path
 
 
 @dataclass(slots=True)
@@ -104,7 +109,8 @@ class Resolver:
         if key in self.answers:
             return self.answers[key]
         if key not in self._found:
-            self._found[key] = _find_closure(item, home) if isinstance(item, ClosureTy) else self._find(item, home)
+            found = self._find_closure(item, home) if isinstance(item, ClosureTy) else self._find(item, home)
+            self._found[key] = found
         return self._found[key]
 
     def _find(self, fn: FnDefTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
@@ -126,17 +132,32 @@ class Resolver:
             return "trait"
         return "unknown"
 
-    def _candidate_crates(self, fn: FnDefTy, home: CrateDump) -> list[CrateDump]:
-        definition = definition_path(fn.text)
+    def _find_closure(self, closure: ClosureTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
+        """A closure's body stands under its own path in the crate that wrote it; in generic code it has no instance."""
+        method, wanted = parse_callee(closure.path).method, short(closure.path)
+        for dump in (home, *self._candidate_crates(closure, home)):
+            matches = [
+                header
+                for header in dump.by_name.get(method, ())
+                if closure.path == header.header or (header.instance is not None and wanted == short(header.instance))
+            ]
+            if len(matches) > 1:
+                return "ambiguous"
+            if matches:
+                return dump, matches[0]
+        return "generic"
+
+    def _candidate_crates(self, fn: FnDefTy | ClosureTy, home: CrateDump) -> list[CrateDump]:
+        definition = definition_path(fn.text) if isinstance(fn, FnDefTy) else None
         names = [definition[0]] if definition and parse_callee(fn.path).trait is None else []
-        names += _PATH_HEAD.findall(erase_regions(fn.path))
+        names += PATH_HEAD.findall(erase_regions(fn.path))
         dumps = [dump for name in dict.fromkeys(names) for dump in self._dumps(name)]
         return [dump for dump in dumps if dump is not home]
 
     @staticmethod
     def _standard(fn: FnDefTy) -> bool:
         """Whether nothing but the standard library's items is in the path (a closure is the user's)."""
-        heads = _PATH_HEAD.findall(fn.path)
+        heads = PATH_HEAD.findall(fn.path)
         return bool(heads) and all(name in STANDARD_CRATES for name in heads) and "{closure" not in fn.path
 
 
@@ -155,18 +176,9 @@ def called_item(fn: FnDefTy) -> FnDefTy | ClosureTy | None:
     return None if isinstance(receiver, FnPtrTy) else fn
 
 
-def _find_closure(closure: ClosureTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
-    """A closure's body stands under its own path, in the crate that wrote it; in generic code it has no instance."""
-    named = home.by_name.get(parse_callee(closure.path).method, ())
-    matches = [h for h in named if h.header == closure.path and h.args and closure.text in h.args[0]]
-    if len(matches) > 1:
-        return "ambiguous"
-    return (home, matches[0]) if matches else "generic"
-
-
 def is_standard_panic(use: CalleeUse) -> bool:
     """Whether a diverging call is one of the standard library's: their only meaning on a GPU is to panic."""
-    heads = set(_PATH_HEAD.findall(use.fn.path))
+    heads = set(PATH_HEAD.findall(use.fn.path))
     return use.diverges and (use.fn.crate in STANDARD_CRATES or bool(heads & STANDARD_CRATES))
 
 

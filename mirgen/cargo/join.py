@@ -33,13 +33,23 @@ def find_body(
     if parsed.generics:
         return None
     named = [header for header in by_name.get(parsed.method, ()) if header.kind == "fn"]
-    fitting = [header for header in named if _signature_fits(callee, header)]
-    chosen = list(_with_evidence(callee, parsed, crate, fitting))
+    # A trait method's signature may be printed with projections; its instance alone decides.
+    fitting = named if parsed.trait else [header for header in named if _signature_fits(callee, header)]
+    chosen = [h for h in _with_evidence(callee, parsed, crate, fitting) if not _is_nested(h, parsed, by_name)]
     if len(chosen) > 1:
         chosen = _narrow(callee, parsed, chosen)
     if len(chosen) > 1:
         return Ambiguous(tuple(chosen))
     return chosen[0] if chosen else None
+
+
+def _is_nested(header: Header, parsed: Callee, by_name: dict[str, list[Header]]) -> bool:
+    """Whether the header is of an item inside a function's body, which no path from outside can name."""
+    own = parse_callee(header.header).segments
+    if len(own) < 2 or own == parsed.segments:
+        return False
+    parent = "::".join(own[:-1])
+    return any(other.header == parent for other in by_name.get(own[-2], ()))
 
 
 def group_by_name(index: Iterable[Header]) -> dict[str, list[Header]]:

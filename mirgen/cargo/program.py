@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mirgen.analysis.doomed import without_addresses
 from mirgen.cargo.ask import Asker
-from mirgen.cargo.build import CargoBuild, Unit
+from mirgen.cargo.build import CargoBuild, Unit, cargo_build
 from mirgen.cargo.closure import Closure, Reached, Resolver, close
+from mirgen.cargo.expose import ExposureNeededError, expose
+from mirgen.cargo.options import CargoOptions
 from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.kernels import MarkedKernel, find_kernels
 from mirgen.cargo.layouts import ask_layouts
 from mirgen.cargo.unresolved import unresolved_diagnostic
 from mirgen.errors import Diagnostic, UnsupportedError
+from mirgen.ingest import Header
 from mirgen.layout.data import Layout
 from mirgen.mir.body import Body, Kernel, Param, Program
 from mirgen.mir.place import Operand
@@ -22,6 +25,7 @@ from mirgen.mir.place import Operand
 #: How hard rustc's inliner is asked to try, from the usual on; each step costs rustc time.  The root's last step also
 #: has the tower's second half.
 _ROOT_EFFORTS = ((), ("--cfg", "mirgen_deep", "--thresholds", "deep"))
+_LEVEL_STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _DEPENDENCY_EFFORTS = ((), ("--thresholds", "root"))
 
 
@@ -41,23 +45,41 @@ class ClosedProgram:
         return self.reached[kernel]
 
 
+def close_built(
+    build: CargoBuild, options: CargoOptions, is_intrinsic: Callable[[str], bool], kernels: Sequence[str] = ()
+) -> tuple[CargoBuild, ClosedProgram]:
+    """Close the program of ``build``; cargo runs again where a dependency's private items must be named.
+
+    Raises:
+        ToolError, UnsupportedError, InvalidInputError: see :func:`cargo_build` and :func:`close_program`.
+    """
+    while True:
+        try:
+            return build, close_program(build, is_intrinsic, kernels)
+        except ExposureNeededError as needed:
+            if not expose(build.work_dir, needed.items):
+                return build, close_program(build, is_intrinsic, kernels, expose_more=False)
+            build = cargo_build(replace(options, quiet=True))
+
+
 def close_program(
-    build: CargoBuild,
-    is_intrinsic: Callable[[str], bool],
-    kernels: Sequence[str] = (),
+    build: CargoBuild, is_intrinsic: Callable[[str], bool], kernels: Sequence[str] = (), *, expose_more: bool = True
 ) -> ClosedProgram:
     """Read the kernels of ``build`` (those named, or all) and everything they reach.
+
+    With ``expose_more`` private items of dependencies are a reason to stop (:class:`ExposureNeededError`), else not.
 
     Raises:
         UnsupportedError: no kernel, two of one name, or functions without a body.
         InvalidInputError: a name in ``kernels`` is no kernel, or rustc's text was not understood.
     """
-    return _Closer(build, is_intrinsic).run(kernels)
+    return _Closer(build, is_intrinsic, expose_more).run(kernels)
 
 
 class _Closer:
-    def __init__(self, build: CargoBuild, is_intrinsic: Callable[[str], bool]) -> None:
+    def __init__(self, build: CargoBuild, is_intrinsic: Callable[[str], bool], expose_more: bool) -> None:
         self._build = build
+        self._expose_more = expose_more
         self._numbers = AllocNumbers()
         self._documents = build.work_dir / "documents"
         self._units = {build.root.crate_name: [build.root]}
@@ -67,8 +89,10 @@ class _Closer:
         self._variants: dict[tuple[str, int], list[CrateDump]] = {}
         self._effort = dict.fromkeys(self._units, 0)
         self._resolver = Resolver(self._current, is_intrinsic)
-        externs = {*self._units, "core", "alloc", "std"}
-        self._asker = Asker(self._resolver, build.shim, self._documents, build.work_dir / "overlays", self._numbers, externs)
+        overlays = build.work_dir / "overlays"
+        self._asker = Asker(
+            self._resolver, build.shim, self._documents, overlays, self._numbers, self._units, self._current
+        )  # fmt: skip
 
     def _current(self, crate: str) -> list[CrateDump]:
         """The dumps of a crate (several where versions share a name) at the effort it has come to."""
@@ -101,7 +125,7 @@ class _Closer:
             for name, (_, closure) in list(chosen.items()):
                 if closure.unresolved:
                     again = self._close_kernel(known[name])
-                    if len(again[1].unresolved) <= len(closure.unresolved):
+                    if _hopes(again[1]) <= _hopes(closure):
                         chosen[name] = again
         self._refuse_unresolved(chosen)
         return self._assemble(marked, chosen)
@@ -109,7 +133,12 @@ class _Closer:
     def _ask(self, chosen: dict[str, tuple[Reached, Closure]]) -> bool:
         """Put questions about what no effort resolved; whether any was answered."""
         stuck = [u for _, closure in chosen.values() for u in closure.unresolved if u.may_be_inlined]
-        return self._asker.ask(stuck)
+        try:
+            return self._asker.ask(stuck)
+        except ExposureNeededError:
+            if self._expose_more:
+                raise
+            return False
 
     def _strive(self, chosen: dict[str, tuple[Reached, Closure]]) -> bool:
         """Raise the effort of the crates that left calls which a bolder inliner may resolve; whether any was raised."""
@@ -126,10 +155,10 @@ class _Closer:
         """The first level of the tower that leaves nothing unresolved, else the one that leaves least."""
         root = self._root
         best: tuple[Reached, Closure] | None = None
-        for level in kernel.levels:
+        for level in _tried(kernel.levels):
             reached = Reached(root.bodies([level])[level], root)
             closure = close([reached], self._resolver)
-            if best is None or len(closure.unresolved) < len(best[1].unresolved):
+            if best is None or _hopes(closure) < _hopes(best[1]):
                 best = (reached, closure)
             if not any(u.may_be_inlined and u.reached.dump is root for u in closure.unresolved):
                 break
@@ -192,6 +221,17 @@ class _Closer:
                 if trivial is not None:
                     constants[key] = trivial.value
         return constants
+
+
+def _hopes(closure: Closure) -> tuple[int, int]:
+    """How far a closure is from whole: what no question can be put about weighs most."""
+    return sum(u.has_no_name for u in closure.unresolved), len(closure.unresolved)
+
+
+def _tried(levels: Sequence[Header]) -> list[Header]:
+    """The levels worth reading: all of the first few, then ever fewer, and the last."""
+    numbers = [n for n in _LEVEL_STEPS if n < len(levels)]
+    return [levels[n - 1] for n in (*numbers, len(levels))]
 
 
 def _empty_addresses(chosen: dict[str, tuple[Reached, Closure]]) -> dict[int, Body]:

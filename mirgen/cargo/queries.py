@@ -8,13 +8,14 @@ added function's body *is* the instance's.  Each question has a small tower of i
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mirgen.cargo.callee import short
-from mirgen.cargo.source import callee_source, type_source
+from mirgen.cargo.source import Names, callee_source, type_source
 from mirgen.errors import InternalError
 from mirgen.ingest import Header
 from mirgen.mir.body import Body
@@ -34,21 +35,21 @@ class Query:
     text: str
 
 
-def query_source(name: str, fn: FnDefTy, externs: Collection[str]) -> str:
+def query_source(name: str, fn: FnDefTy, names: Names) -> str:
     """A tower of functions with ``fn``'s signature; the outermost is ``name``.
 
     Raises:
         UnnameableError: a type or the path cannot be written.
     """
     sig = fn.sig
-    params = ", ".join(f"a{i}: {type_source(ty.text, externs)}" for i, ty in enumerate(sig.inputs))
-    names = ", ".join(f"a{i}" for i in range(len(sig.inputs)))
-    output = type_source(sig.output.text, externs)
-    callee = callee_source(fn.path, externs)
+    params = ", ".join(f"a{i}: {type_source(ty.text, names)}" for i, ty in enumerate(sig.inputs))
+    args = ", ".join(f"a{i}" for i in range(len(sig.inputs)))
+    output = type_source(sig.output.text, names)
+    callee = callee_source(fn.path, names)
     lines: list[str] = []
     for level in range(_LEVELS):
         own = name if level == _LEVELS - 1 else f"{name}_{level}"
-        lines.append(f"#[inline] pub unsafe fn {own}<'a>({params}) -> {output} {{ unsafe {{ {callee}({names}) }} }}")
+        lines.append(f"#[inline] pub unsafe fn {own}<'a>({params}) -> {output} {{ unsafe {{ {callee}({args}) }} }}")
         callee = own
     return "\n".join(lines)
 
@@ -81,16 +82,32 @@ class Overlay:
         return flags + [part for path in self.changed for part in ("--overlay-file", str(path))]
 
 
-def make_overlay(root_file: Path, original: Path, queries: Sequence[Query], folder: Path) -> Overlay:
+@dataclass(frozen=True, slots=True, order=True)
+class Private:
+    """A private item that a question names: where its definition begins (1-based)."""
+
+    file: Path
+    line: int
+    col: int
+
+
+def make_overlay(
+    root_file: Path, original: Path, queries: Sequence[Query], folder: Path, exposed: Collection[Private] = (),
+    visibility: str = "pub(crate)",
+) -> Overlay:  # fmt: skip
     """Lay a copy of ``original`` (the directory that holds all sources) with ``queries`` added out in ``folder``.
 
+    ``exposed`` items get ``visibility``, which changes what may be named, never what it means.
     The copy's name depends on what was added, so that one copy is never changed under another's text.
     """
     by_file: dict[Path, list[Query]] = {}
     for query in queries:
         file = query.file if query.file.is_relative_to(original) else root_file
         by_file.setdefault(file, []).append(query)
+    for item in exposed:
+        by_file.setdefault(item.file, [])
     state = hashlib.sha256(repr([(str(f), [q.text for q in qs]) for f, qs in by_file.items()]).encode())
+    state.update(repr((visibility, sorted(exposed))).encode())
     copy = folder / state.hexdigest()[:16]
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir(parents=True)
@@ -99,9 +116,19 @@ def make_overlay(root_file: Path, original: Path, queries: Sequence[Query], fold
     changed: list[Path] = []
     for file, own in by_file.items():
         target = copy / file.relative_to(original)
-        target.write_text(file.read_text(encoding="utf-8") + _module(own), encoding="utf-8")
+        text = _exposing(file.read_text(encoding="utf-8"), [item for item in exposed if item.file == file], visibility)
+        target.write_text(text + (_module(own) if own else ""), encoding="utf-8")
         changed.append(target)
     return Overlay(copy / root_file.relative_to(original), copy, original, tuple(changed))
+
+
+def _exposing(text: str, items: Collection[Private], visibility: str) -> str:
+    lines = text.splitlines(keepends=True)
+    for item in sorted(items, reverse=True):
+        line, at = lines[item.line - 1], item.col - 1
+        rest = re.sub(r"^pub(\([^)]*\))?\s+", "", line[at:])
+        lines[item.line - 1] = f"{line[:at]}{visibility} {rest}"
+    return "".join(lines)
 
 
 def _module(queries: Sequence[Query]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from dataclasses import dataclass
 
 from mirgen.cargo.callee import split_arguments
 from mirgen.mir.names import erase_regions, skip_group
@@ -16,11 +16,32 @@ _WORDS = frozenset(
 _UNNAMEABLE = ("{", "ValTree(Branch", "Opaque(", "DefId(", "...", "<impl at")
 
 
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Where paths begin: the text was printed while compiling ``printed_by``, the source is for the crate ``own``."""
+
+    own: str
+    printed_by: str
+    externs: frozenset[str]
+
+    def root(self, word: str, *, is_path: bool) -> str:
+        """The first segment ``word`` of a path, rooted.
+
+        Raises:
+            UnnameableError: an item of ``printed_by``, which ``own`` does not see.
+        """
+        if is_path and word in self.externs:
+            return "crate" if word == self.own else f"::{word}"
+        if self.own != self.printed_by:
+            raise UnnameableError(word)
+        return f"crate::{word}"
+
+
 class UnnameableError(Exception):
     """The text holds something that Rust source cannot name: a closure, a coroutine, an opaque type."""
 
 
-def type_source(text: str, externs: Collection[str], lifetime: str = "'a") -> str:
+def type_source(text: str, names: Names, lifetime: str = "'a") -> str:
     """A type's source; regions become ``lifetime``.
 
     Raises:
@@ -28,10 +49,10 @@ def type_source(text: str, externs: Collection[str], lifetime: str = "'a") -> st
     """
     text = _LEAF.sub(_literal, erase_regions(text))
     _refuse_unnameable(text)
-    return _rooted(text, externs).replace("'_", lifetime)
+    return _rooted(text, names).replace("'_", lifetime)
 
 
-def callee_source(path: str, externs: Collection[str]) -> str:
+def callee_source(path: str, names: Names) -> str:
     """A callee's source: ``core::slice::<impl [u8]>::iter`` becomes ``<[u8]>::iter``.
 
     Raises:
@@ -43,7 +64,7 @@ def callee_source(path: str, externs: Collection[str]) -> str:
         end = skip_group(text, at)
         text = f"<{text[at + 6 : end - 1]}>{text[end:]}"
     _refuse_unnameable(text)
-    return _rooted(_without_regions_of_functions(text), externs)
+    return _rooted(_without_regions_of_functions(text), names)
 
 
 def _refuse_unnameable(text: str) -> None:
@@ -92,7 +113,7 @@ def _last_turbofish(path: str) -> int:
     return -1
 
 
-def _rooted(text: str, externs: Collection[str]) -> str:
+def _rooted(text: str, names: Names) -> str:
     """Begin every path at ``crate`` or at an extern crate."""
     out: list[str] = []
     i = 0
@@ -111,7 +132,7 @@ def _rooted(text: str, externs: Collection[str]) -> str:
         word, end = match[0], match.end()
         inside_path = text.endswith("::", 0, i) or (i > 0 and (text[i - 1].isalnum() or text[i - 1] == "_"))
         if not inside_path and word not in _WORDS and not text.startswith(" =", end):
-            word = f"::{word}" if word in externs and text.startswith("::", end) else f"crate::{word}"
+            word = names.root(word, is_path=text.startswith("::", end))
         out.append(word)
         i = end
     return "".join(out)

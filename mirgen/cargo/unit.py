@@ -12,11 +12,17 @@ from mirgen.errors import InvalidInputError
 
 @dataclass(frozen=True, slots=True)
 class UnitRecord:
-    """``root_file`` is the crate's root source file; ``source_dir`` the directory that holds all of its sources."""
+    """``root_file`` is the crate's root source file; ``source_dir`` the directory that holds all of its sources.
 
+    ``externs`` maps the crate names that the crate sees to their metadata files; ``primary`` tells the user's own.
+    """
+
+    crate_name: str
     root_file: Path
     source_dir: Path
     cwd: Path
+    externs: dict[str, Path]
+    primary: bool
 
     def absolute(self, path: Path) -> Path:
         """A path as rustc printed it."""
@@ -33,13 +39,30 @@ class UnitRecord:
         try:
             data = json.loads(record.read_bytes())
             cwd = Path(data["cwd"])
-            inputs = [arg for arg in data["args"] if arg.endswith(".rs") and not arg.startswith("-")]
-            manifest_dir = Path(data["package"]["manifest_dir"])
-        except (OSError, json.JSONDecodeError, KeyError, TypeError) as error:
+            args: list[str] = data["args"]
+            if data.get("overlay"):
+                root, source = Path(data["overlay"]["original_input"]), Path(data["overlay"]["original"])
+            else:
+                root, source = _sources(args, cwd, Path(data["package"]["manifest_dir"]))
+            return UnitRecord(data["crate_name"], root, source, cwd, _externs(args), bool(data["primary"]))
+        except (OSError, json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
             raise InvalidInputError(f"not a recorded unit: {error}", str(record)) from error
-        if len(inputs) != 1:
-            raise InvalidInputError(f"a unit with {len(inputs)} root files", str(record))
-        root = Path(inputs[0])
-        root = root if root.is_absolute() else cwd / root
-        source = manifest_dir if root.is_relative_to(manifest_dir) else root.parent
-        return UnitRecord(root, source, cwd)
+
+
+def _sources(args: list[str], cwd: Path, manifest_dir: Path) -> tuple[Path, Path]:
+    inputs = [arg for arg in args if arg.endswith(".rs") and not arg.startswith("-")]
+    if len(inputs) != 1:
+        raise ValueError(f"a unit with {len(inputs)} root files")
+    root = Path(inputs[0])
+    root = root if root.is_absolute() else cwd / root
+    return root, manifest_dir if root.is_relative_to(manifest_dir) else root.parent
+
+
+def _externs(args: list[str]) -> dict[str, Path]:
+    """``--extern [options:]name=path``."""
+    found: dict[str, Path] = {}
+    for option, value in zip(args, args[1:], strict=False):
+        if option == "--extern" and "=" in value:
+            name, path = value.split("=", 1)
+            found[name.rpartition(":")[2]] = Path(path)
+    return found

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     )
     from mirgen.runtime.loading import load
     from mirgen.runtime.module import Kernel, Module
-    from mirgen.runtime.sim.client import SimOptions
+    from mirgen.runtime.sim.launch import SimOptions
 
 _HOMES = {
     "asarray": "arrays", "empty": "arrays", "zeros": "arrays", "LaunchConfig": "dims", "ArgumentTypeError": "errors",
     "ArgumentValueError": "errors", "DeviceError": "errors", "DivergentBarrierError": "errors",
     "InvalidMemoryAccessError": "errors", "KernelNotFoundError": "errors", "KernelPanicError": "errors",
     "KernelTimeoutError": "errors", "KernelTrapError": "errors", "LaunchError": "errors", "Kernel": "module",
-    "Module": "module", "SimOptions": "sim.client", "load": "loading",
+    "Module": "module", "SimOptions": "sim.launch", "load": "loading",
 }  # fmt: skip
 
 __all__ = [

@@ -12,7 +12,7 @@ from mirgen.runtime.abi import Facts, KernelSpec
 from mirgen.runtime.errors import LaunchError
 from mirgen.runtime.executor import Executor
 from mirgen.runtime.module import Module
-from mirgen.runtime.sim.client import SimModule, SimOptions
+from mirgen.runtime.sim.launch import SimModule, SimOptions
 from mirgen.runtime.sites import sites_of
 from mirgen.targets.host_abi import ENTRY
 

@@ -11,14 +11,8 @@ from mirgen.runtime.dims import MAX_SHARED
 from mirgen.runtime.errors import ArgumentTypeError
 from mirgen.runtime.executor import Launch
 from mirgen.runtime.packing import ArrayArgument, DeviceArray, PackedArguments
-from mirgen.runtime.sim.client import (
-    BufferPointer,
-    SimLaunch,
-    SimModule,
-    SimOptions,
-    Simulator,
-    default_simulator,
-)
+from mirgen.runtime.sim.client import Simulator, default_simulator
+from mirgen.runtime.sim.launch import BufferPointer, SimLaunch, SimModule, SimOptions
 from mirgen.runtime.sim.memory import Buffer
 from mirgen.targets.host_abi import ENTRY
 

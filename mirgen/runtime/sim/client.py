@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import mmap
 import os
-import re
-import signal
 import socket
 import subprocess
 import sys
@@ -17,95 +14,19 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, NoReturn
+from typing import Any, Final
 
 import mirgen.errors
 from mirgen.errors import InternalError, InvalidInputError, ToolError
-from mirgen.runtime.errors import (
-    DeviceError,
-    Dim3,
-    DivergentBarrierError,
-    InvalidMemoryAccessError,
-    KernelPanicError,
-    KernelTimeoutError,
-    KernelTrapError,
-    Site,
-)
 from mirgen.runtime.sim import layout, wire
-from mirgen.runtime.sim.guarded import GUARD, PAGE
+from mirgen.runtime.sim.explain import Explainer, WorkerDiedError
+from mirgen.runtime.sim.guarded import PAGE
+from mirgen.runtime.sim.launch import SimLaunch, SimModule, SimOptions
 from mirgen.runtime.sim.memory import Buffer, BufferPool, BufferRegistry
 
-Schedule = Literal["forward", "reverse", "random"]
 _SCHEDULES: Final[Mapping[str, int]] = {
     "forward": layout.FORWARD, "reverse": layout.REVERSE, "random": layout.RANDOM,
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class SimOptions:
-    """How the simulator runs a launch.
-
-    ``schedule`` orders the threads of a block between barriers, and the blocks; ``seed`` makes ``random`` repeatable.
-    ``os_threads`` run blocks side by side (1: repeatable also where blocks race).  ``timeout`` is in seconds.
-    ``opt_level`` is LLVM's, 0 to 3.
-    """
-
-    schedule: Schedule = "forward"
-    seed: int = 0
-    os_threads: int = 1
-    timeout: float | None = None
-    opt_level: int = 3
-
-
-@dataclass(frozen=True, slots=True)
-class SimModule:
-    """Host IR with its entries; ``sites`` explains the numbers that panics and barriers report.
-
-    Native code is kept in ``cache`` plus the optimisation level, where that is a path.
-    """
-
-    text: str = field(repr=False)
-    kernels: tuple[str, ...]
-    sites: tuple[Site, ...] = ()
-    cache: Path | None = None
-
-    def key(self, opt_level: int) -> str:
-        """A name for the native code."""
-        digest = hashlib.sha256(self.text.encode())
-        digest.update(repr((self.kernels, opt_level)).encode())
-        return digest.hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class BufferPointer:
-    """The word at ``at`` in the parameter block points at byte ``offset`` of ``buffer``, where the array called
-    ``name`` begins, ``nbytes`` long."""
-
-    at: int
-    buffer: Buffer
-    offset: int
-    writable: bool
-    nbytes: int = 0
-    name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SimLaunch:
-    """A launch with everything checked and packed.  Sizes in bytes; ``title`` is the kernel's name in messages."""
-
-    kernel: str
-    grid: Dim3
-    block: Dim3
-    static_shared: int
-    dynamic_shared: int
-    args: bytes
-    pointers: tuple[BufferPointer, ...] = ()
-    title: str = ""
-
-    @property
-    def name(self) -> str:
-        """What to call the kernel."""
-        return self.title or self.kernel
 
 
 @dataclass(slots=True)
@@ -185,16 +106,16 @@ class Simulator:
             ctypes.memset(ctypes.addressof(self._status), 0, ctypes.sizeof(self._status))
             try:
                 reply, _ = self._request(worker, header, launch.args, [b.fd for b in new], options.timeout)
-            except _WorkerDiedError as death:
-                self._explain_death(module, launch, death)
+            except WorkerDiedError as death:
+                raise Explainer(self._status, module, launch).of_death(death) from death
             except TimeoutError:
-                self._explain_timeout(launch, options)
+                raise Explainer(self._status, module, launch).of_timeout(options.timeout) from None
             worker.buffers.update(buffer.id for buffer in new)
             worker.buffers.difference_update(drop)
             if reply["stuck"]:
                 self._stop()
             if reply["failed"]:
-                self._explain_report(module, launch)
+                raise Explainer(self._status, module, launch).of_report()
             return float(reply["seconds"])
 
     def release(self, buffers: Sequence[Buffer]) -> None:
@@ -267,7 +188,7 @@ class Simulator:
             worker.sock.close()
             status = worker.process.wait()
             self._worker = None
-            raise _WorkerDiedError(status) from error
+            raise WorkerDiedError(status) from error
         except BaseException:
             # An interrupt: the worker is still at it.
             self._stop()
@@ -299,168 +220,17 @@ class Simulator:
             else:
                 header = {"op": "load", "module": key, "coroutines": native.coroutines}
                 self._request(worker, header, native.image)
-        except _WorkerDiedError as death:
+        except WorkerDiedError as death:
             names = ", ".join(module.kernels)
             message = f"the worker died ({death}) while LLVM compiled {names}"
             raise ToolError("simulator", message, status=death.status) from death
         worker.modules.add(key)
         return native
 
-    # ---- explanations ------------------------------------------------------------------------------------
-
-    def _explain_report(self, module: SimModule, launch: SimLaunch) -> NoReturn:
-        report = self._status.report
-        site = _site(module, report.site)
-        block = unlinear(report.block, launch.grid)
-        thread = unlinear(report.thread, launch.block)
-        match report.kind:
-            case layout.PANIC:
-                message = fill_message(site.message, report.a, report.b)
-                raise KernelPanicError(message, kernel=launch.name, block=block, thread=thread, location=site.location)
-            case layout.TRAP:
-                raise KernelTrapError("executed a trap", kernel=launch.name, block=block, thread=thread)
-            case layout.DIVERGENT:
-                other = unlinear(report.other_thread, launch.block)
-                places = (_where(module, report.site, thread), _where(module, report.other_site, other))
-                raise DivergentBarrierError(
-                    f"divergent barrier: {places[0]}, but {places[1]}",
-                    kernel=launch.name, block=block, location=_barrier_location(module, report),
-                )  # fmt: skip
-            case kind:
-                raise InternalError(f"the simulator failed without a report (kind {kind})")
-
-    def _explain_death(self, module: SimModule, launch: SimLaunch, death: _WorkerDiedError) -> NoReturn:
-        report = self._status.report
-        if not report.published:
-            block, thread = self._where_running(launch)
-            message = f"the simulator's process died: {death}"
-            raise DeviceError(message, kernel=launch.name, block=block, thread=thread) from death
-        if report.kind != layout.SIGNAL:
-            self._explain_report(module, launch)
-        block = unlinear(report.block, launch.grid)
-        thread = unlinear(report.thread, launch.block)
-        name = signal.Signals(report.signal).name
-        cls: type[DeviceError] = DeviceError
-        if report.signal in (signal.SIGSEGV, signal.SIGBUS):
-            if _stack_end(report):
-                message = "stack overflow"
-            else:
-                cls, message = InvalidMemoryAccessError, self._explain_address(launch)
-        elif report.signal == signal.SIGILL:
-            cls, message = KernelTrapError, "executed a trap"
-        elif report.signal == signal.SIGFPE:
-            message = "integer division by zero or overflow that no check caught (SIGFPE)"
-        else:
-            message = f"died of {name}"
-        raise cls(message, kernel=launch.name, block=block, thread=thread) from death
-
-    def _explain_address(self, launch: SimLaunch) -> str:
-        """The fault's address in terms of the launch's arrays."""
-        report = self._status.report
-        address = report.address
-        access = "access"
-        if report.code:
-            access = "write" if report.code & 2 else "read"
-        if address == 0 and not report.code & 4:
-            # Not a page fault: the address is no canonical one, or the instruction wants an aligned one.
-            return "invalid memory access: the address is not canonical or not aligned"
-        best: tuple[int, str] | None = None
-        for pointer, region in zip(launch.pointers, self._status.arrays, strict=False):
-            where = _beside(address, region, f"`{pointer.name}`" if pointer.name else "an array")
-            if where is not None and (best is None or where[0] < best[0]):
-                best = where
-        shared = _beside(address, self._status.shared[report.slot], "the block's shared memory")
-        if shared is not None and (best is None or shared[0] < best[0]):
-            best = shared
-        if best is None:
-            return f"invalid memory access: a {access} at {address:#x}, which is in no array"
-        return f"invalid memory access: a {access} {best[1]}"
-
-    def _explain_timeout(self, launch: SimLaunch, options: SimOptions) -> NoReturn:
-        block, thread = self._where_running(launch)
-        message = f"did not end within {options.timeout} s"
-        raise KernelTimeoutError(message, kernel=launch.name, block=block, thread=thread)
-
-    def _where_running(self, launch: SimLaunch) -> tuple[Dim3 | None, Dim3 | None]:
-        """Block and thread that the first busy operating system thread runs."""
-        for slot in self._status.slots:
-            if slot.active:
-                return unlinear(slot.block, launch.grid), unlinear(slot.thread, launch.block)
-        return None, None
-
-
-class _WorkerDiedError(Exception):
-    """``status`` as :mod:`subprocess` gives it: negative for a signal."""
-
-    def __init__(self, status: int) -> None:
-        how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
-        super().__init__(how)
-        self.status = status
-
 
 def _after_fork(simulator: Simulator | None) -> None:
     if simulator is not None:
         simulator.forget()
-
-
-def unlinear(index: int, extent: Dim3) -> Dim3:
-    """The 3-D index of a linear one, ``x`` fastest."""
-    x, y, _ = extent
-    return (index % x, index // x % y, index // (x * y))
-
-
-def _beside(address: int, region: layout.Region, what: str) -> tuple[int, str] | None:
-    """How far ``address`` is from a region, and in words; ``None`` where it is nowhere near."""
-    if not region.end:
-        return None
-    if address < region.start:
-        distance, words = region.start - address, f"{region.start - address} bytes before {what}"
-    elif address >= region.end:
-        distance, words = address - region.end, f"{address - region.end} bytes past the end of {what}"
-    else:
-        return 0, f"of {what}, which is read-only"
-    return (distance, words) if distance <= GUARD else None
-
-
-def _site(module: SimModule, index: int) -> Site:
-    if index < len(module.sites):
-        return module.sites[index]
-    return Site(f"site {index}")
-
-
-def fill_message(message: str, *values: int) -> str:
-    """A Rust format string with ``{}`` and ``{:#x}`` for ``values`` in order, and doubled literal braces."""
-    left = iter(values)
-
-    def part(match: re.Match[str]) -> str:
-        match match[0]:
-            case "{{" | "}}" as braces:
-                return braces[0]
-            case "{:#x}":
-                return f"{next(left):#x}"
-            case _:
-                return str(next(left))
-
-    return re.sub(r"\{\{|\}\}|\{\}|\{:#x\}", part, message)
-
-
-def _where(module: SimModule, site: int, thread: Dim3) -> str:
-    who = f"thread ({thread[0]}, {thread[1]}, {thread[2]})"
-    if site == layout.EXITED:
-        return f"{who} has left the kernel"
-    found = _site(module, site)
-    return f"{who} waits at the barrier at {found.location or found.message}"
-
-
-def _barrier_location(module: SimModule, report: layout.Report) -> str | None:
-    site = report.site if report.site != layout.EXITED else report.other_site
-    return _site(module, site).location
-
-
-def _stack_end(report: layout.Report) -> bool:
-    """Whether the address lies in the last pages below a thread's stack."""
-    low = report.stack - layout.STACK_SIZE
-    return low - (1 << 16) <= report.address <= low + (1 << 17)
 
 
 _default = Simulator()

@@ -14,7 +14,8 @@ import llvmlite.binding as llvm
 from mirgen.errors import InternalError, InvalidInputError, ToolError
 from mirgen.runtime.sim import coroutine
 from mirgen.runtime.sim.coroutine import Calls, functions_to_inline, rewrite_kernels
-from mirgen.runtime.sim.scheduler import ON_SIGNAL, RUN, STATUS_PAGE, scheduler_ir
+from mirgen.runtime.sim.reports import ON_SIGNAL, STATUS_PAGE
+from mirgen.runtime.sim.scheduler import RUN, scheduler_ir
 from mirgen.targets import host_abi
 from mirgen.targets.host_abi import BARRIER, FRAME, PANIC, ROUNDED, TRAP
 

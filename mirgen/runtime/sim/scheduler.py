@@ -1,4 +1,4 @@
-"""The native scheduler, as LLVM IR text: runs blocks, switches between their threads, catches faults.
+"""The native scheduler, as LLVM IR text: runs blocks and switches between their threads.
 
 ``mirgen_run(slot)`` takes blocks from the launch until none is left (0) or something is reported (1).  Within a block,
 every thread runs to its next barrier, in the order of the schedule; when all wait at one site, all go on.  Anything
@@ -8,24 +8,14 @@ else is a divergent barrier.  Nothing here calls back into Python.
 from __future__ import annotations
 
 import ctypes as c
-import platform
 
 from mirgen.runtime.sim import layout as n
-from mirgen.targets.host_abi import FRAME, PANIC, ROUNDED, ROUNDED_MODES, ROUNDED_OPS, TRAP
+from mirgen.runtime.sim.irtext import field, load
+from mirgen.runtime.sim.reports import reports_ir
+from mirgen.runtime.sim.rounding import rounding_ir
+from mirgen.targets.host_abi import FRAME
 
 RUN = "mirgen_run"
-ON_SIGNAL = "mirgen_on_signal"
-STATUS_PAGE = "mirgen_status_page"
-
-#: Byte offset of the program counter in Linux's ``ucontext_t``.
-_PC = {"x86_64": 168, "aarch64": 440}
-#: Byte offset of the page fault's code there; bit 1 is a write.
-_FAULT_CODE = {"x86_64": 192}
-#: ``FE_TONEAREST``, ``FE_DOWNWARD``, ``FE_UPWARD`` and ``FE_TOWARDZERO`` of glibc.
-_ROUNDING_MODES = {
-    "x86_64": {"rn": 0, "rd": 0x400, "ru": 0x800, "rz": 0xC00},
-    "aarch64": {"rn": 0, "rd": 0x800000, "ru": 0x400000, "rz": 0xC00000},
-}
 
 
 def scheduler_ir() -> str:
@@ -37,35 +27,20 @@ def scheduler_ir() -> str:
             _contexts(),
             _shuffle(),
             _frame(),
-            _stops(),
-            _rounded("double", "f64", ""),
-            _rounded("float", "f32", "f"),
-            _on_signal(),
+            rounding_ir(),
+            reports_ir(),
         )
     )
 
 
-def _field(struct: type[c.Structure], name: str, pointer: str, as_: str) -> str:
-    """An instruction that computes a field's address."""
-    return f"  {as_} = getelementptr i8, ptr {pointer}, i64 {getattr(struct, name).offset}"
-
-
-def _load(struct: type[c.Structure], name: str, pointer: str, as_: str, ty: str) -> str:
-    return f"{_field(struct, name, pointer, as_ + '.p')}\n  {as_} = load {ty}, ptr {as_}.p"
-
-
-_DECLARATIONS = f"""
-@{STATUS_PAGE} = global ptr null
+_DECLARATIONS = """
 declare i32 @_setjmp(ptr) returns_twice
-declare void @longjmp(ptr, i32) noreturn
 declare i64 @pthread_self()
 declare ptr @malloc(i64)
 declare void @free(ptr)
-declare ptr @signal(i32, ptr)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.coro.resume(ptr)
 declare i1 @llvm.coro.done(ptr)
-declare i32 @fesetround(i32)
 """
 
 
@@ -73,22 +48,22 @@ def _run() -> str:
     return f"""
 define i32 @{RUN}(ptr %slot) {{
 entry:
-{_load(n.Slot, "launch", "%slot", "%launch", "ptr")}
-{_load(n.Slot, "contexts", "%slot", "%contexts", "ptr")}
-{_load(n.Slot, "handles", "%slot", "%handles", "ptr")}
-{_load(n.Slot, "order", "%slot", "%order", "ptr")}
-{_load(n.Slot, "shared", "%slot", "%shared", "ptr")}
-{_load(n.Slot, "shared_size", "%slot", "%shared_size", "i64")}
-{_load(n.Slot, "status", "%slot", "%status", "ptr")}
-{_load(n.Launch, "entry", "%launch", "%kernel", "ptr")}
-{_load(n.Launch, "args", "%launch", "%args", "ptr")}
-{_load(n.Launch, "blocks", "%launch", "%blocks", "i64")}
-{_load(n.Launch, "mul", "%launch", "%mul", "i64")}
-{_load(n.Launch, "add", "%launch", "%add", "i64")}
-{_load(n.Launch, "threads", "%launch", "%threads", "i32")}
-{_load(n.Launch, "schedule", "%launch", "%schedule", "i32")}
-{_load(n.Launch, "coroutine", "%launch", "%coroutine.i", "i32")}
-{_load(n.Launch, "nctaid", "%launch", "%grid.x.i", "i32")}
+{load(n.Slot, "launch", "%slot", "%launch", "ptr")}
+{load(n.Slot, "contexts", "%slot", "%contexts", "ptr")}
+{load(n.Slot, "handles", "%slot", "%handles", "ptr")}
+{load(n.Slot, "order", "%slot", "%order", "ptr")}
+{load(n.Slot, "shared", "%slot", "%shared", "ptr")}
+{load(n.Slot, "shared_size", "%slot", "%shared_size", "i64")}
+{load(n.Slot, "status", "%slot", "%status", "ptr")}
+{load(n.Launch, "entry", "%launch", "%kernel", "ptr")}
+{load(n.Launch, "args", "%launch", "%args", "ptr")}
+{load(n.Launch, "blocks", "%launch", "%blocks", "i64")}
+{load(n.Launch, "mul", "%launch", "%mul", "i64")}
+{load(n.Launch, "add", "%launch", "%add", "i64")}
+{load(n.Launch, "threads", "%launch", "%threads", "i32")}
+{load(n.Launch, "schedule", "%launch", "%schedule", "i32")}
+{load(n.Launch, "coroutine", "%launch", "%coroutine.i", "i32")}
+{load(n.Launch, "nctaid", "%launch", "%grid.x.i", "i32")}
   %grid.x = zext i32 %grid.x.i to i64
   %grid.y.p = getelementptr i8, ptr %grid.x.i.p, i64 4
   %grid.y.i = load i32, ptr %grid.y.p
@@ -97,22 +72,22 @@ entry:
   %reverse = icmp eq i32 %schedule, {n.REVERSE}
   %random = icmp eq i32 %schedule, {n.RANDOM}
   %last = sub i32 %threads, 1
-{_field(n.Launch, "stop", "%launch", "%stop.p")}
-{_field(n.Launch, "next", "%launch", "%next.p")}
-{_field(n.Slot, "block", "%slot", "%slot.block.p")}
-{_field(n.Slot, "arena_used", "%slot", "%used.p")}
-{_field(n.Status, "thread", "%status", "%status.thread")}
-{_field(n.Status, "block", "%status", "%status.block")}
-{_field(n.Status, "active", "%status", "%status.active")}
-{_field(n.Status, "stack", "%status", "%status.stack")}
+{field(n.Launch, "stop", "%launch", "%stop.p")}
+{field(n.Launch, "next", "%launch", "%next.p")}
+{field(n.Slot, "block", "%slot", "%slot.block.p")}
+{field(n.Slot, "arena_used", "%slot", "%used.p")}
+{field(n.Status, "thread", "%status", "%status.thread")}
+{field(n.Status, "block", "%status", "%status.block")}
+{field(n.Status, "active", "%status", "%status.active")}
+{field(n.Status, "stack", "%status", "%status.stack")}
   %mark = alloca i8
   %mark.i = ptrtoint ptr %mark to i64
   store volatile i64 %mark.i, ptr %status.stack
   %self = call i64 @pthread_self()
-{_field(n.Status, "self", "%status", "%status.self")}
+{field(n.Status, "self", "%status", "%status.self")}
   store volatile i64 %self, ptr %status.self
   store volatile i32 1, ptr %status.active
-{_field(n.Slot, "jump", "%slot", "%jump")}
+{field(n.Slot, "jump", "%slot", "%jump")}
   call void @mirgen_contexts(ptr %slot)
   %again = call i32 @_setjmp(ptr %jump) returns_twice
   %jumped = icmp ne i32 %again, 0
@@ -158,7 +133,7 @@ start:
   %s.t64 = zext i32 %s.t to i64
   %s.off = mul i64 %s.t64, {c.sizeof(n.Context)}
   %s.ctx = getelementptr i8, ptr %contexts, i64 %s.off
-{_field(n.Context, "ctaid", "%s.ctx", "%s.cta.x")}
+{field(n.Context, "ctaid", "%s.ctx", "%s.cta.x")}
   %s.cta.y = getelementptr i8, ptr %s.cta.x, i64 4
   %s.cta.z = getelementptr i8, ptr %s.cta.x, i64 8
   store i32 %cta.x.i, ptr %s.cta.x
@@ -268,7 +243,7 @@ straight:
 
 ; The site at which a thread waits, kept for reports.
 define internal i32 @mirgen_state(ptr %ctx, i1 %done) alwaysinline {{
-{_load(n.Context, "wait_site", "%ctx", "%site", "i32")}
+{load(n.Context, "wait_site", "%ctx", "%site", "i32")}
   %state = select i1 %done, i32 {n.EXITED - (1 << 32)}, i32 %site
   store i32 %state, ptr %site.p
   ret i32 %state
@@ -304,11 +279,11 @@ def _contexts() -> str:
     return f"""
 define internal void @mirgen_contexts(ptr %slot) {{
 entry:
-{_load(n.Slot, "launch", "%slot", "%launch", "ptr")}
-{_load(n.Slot, "contexts", "%slot", "%contexts", "ptr")}
-{_load(n.Slot, "shared", "%slot", "%shared", "ptr")}
-{_load(n.Slot, "dynamic_shared", "%slot", "%dynamic", "i32")}
-{_load(n.Launch, "threads", "%launch", "%threads", "i32")}
+{load(n.Slot, "launch", "%slot", "%launch", "ptr")}
+{load(n.Slot, "contexts", "%slot", "%contexts", "ptr")}
+{load(n.Slot, "shared", "%slot", "%shared", "ptr")}
+{load(n.Slot, "dynamic_shared", "%slot", "%dynamic", "i32")}
+{load(n.Launch, "threads", "%launch", "%threads", "i32")}
 {fetches}
   br label %loop
 loop:
@@ -334,11 +309,11 @@ def _shuffle() -> str:
     return f"""
 ; splitmix64 over the launch's seed and the block's number: an order depends on nothing else.
 define internal void @mirgen_seed(ptr %slot, i64 %block) {{
-{_load(n.Slot, "launch", "%slot", "%launch", "ptr")}
-{_load(n.Launch, "seed", "%launch", "%seed", "i64")}
-{_load(n.Launch, "threads", "%launch", "%threads", "i32")}
-{_load(n.Slot, "order", "%slot", "%order", "ptr")}
-{_field(n.Slot, "random", "%slot", "%random.p")}
+{load(n.Slot, "launch", "%slot", "%launch", "ptr")}
+{load(n.Launch, "seed", "%launch", "%seed", "i64")}
+{load(n.Launch, "threads", "%launch", "%threads", "i32")}
+{load(n.Slot, "order", "%slot", "%order", "ptr")}
+{field(n.Slot, "random", "%slot", "%random.p")}
   %a = mul i64 %block, -7046029254386353131
   %b = add i64 %a, %seed
   store i64 %b, ptr %random.p
@@ -356,7 +331,7 @@ out:
 }}
 
 define internal i64 @mirgen_random(ptr %slot) {{
-{_load(n.Slot, "random", "%slot", "%state", "i64")}
+{load(n.Slot, "random", "%slot", "%state", "i64")}
   %s = add i64 %state, -7046029254386353131
   store i64 %s, ptr %state.p
   %a = lshr i64 %s, 30
@@ -372,7 +347,7 @@ define internal i64 @mirgen_random(ptr %slot) {{
 
 ; Fisher and Yates, from the end.
 define internal void @mirgen_shuffle(ptr %slot, i32 %threads) {{
-{_load(n.Slot, "order", "%slot", "%order", "ptr")}
+{load(n.Slot, "order", "%slot", "%order", "ptr")}
   br label %head
 head:
   %n = phi i32 [ %threads, %0 ], [ %i, %swap ]
@@ -404,12 +379,12 @@ def _frame() -> str:
 ; All frames of a launch have one size: the first one sizes the arena for the whole block.
 define ptr @{FRAME}(ptr %ctx, i64 %size, i64 %align) {{
 entry:
-{_load(n.Context, "runtime", "%ctx", "%slot", "ptr")}
-{_load(n.Slot, "launch", "%slot", "%launch", "ptr")}
-{_load(n.Launch, "threads", "%launch", "%threads.i", "i32")}
-{_load(n.Slot, "arena", "%slot", "%arena", "ptr")}
-{_load(n.Slot, "arena_size", "%slot", "%capacity", "i64")}
-{_load(n.Slot, "arena_used", "%slot", "%used", "i64")}
+{load(n.Context, "runtime", "%ctx", "%slot", "ptr")}
+{load(n.Slot, "launch", "%slot", "%launch", "ptr")}
+{load(n.Launch, "threads", "%launch", "%threads.i", "i32")}
+{load(n.Slot, "arena", "%slot", "%arena", "ptr")}
+{load(n.Slot, "arena_size", "%slot", "%capacity", "i64")}
+{load(n.Slot, "arena_used", "%slot", "%used", "i64")}
   %threads = zext i32 %threads.i to i64
   %less = sub i64 %align, 1
   %mask = sub i64 0, %align
@@ -444,195 +419,4 @@ take:
   ret ptr %frame
 }}
 declare void @llvm.trap() noreturn
-"""
-
-
-def _claim(kind: int) -> str:
-    """Claims the report for ``%slot`` or goes to ``%out``; leaves ``%report`` and ``%launch``."""
-    return f"""
-{_load(n.Slot, "launch", "%slot", "%launch", "ptr")}
-{_load(n.Launch, "report", "%launch", "%report", "ptr")}
-  %claim = cmpxchg ptr %report, i32 {n.NOTHING}, i32 {kind} seq_cst seq_cst
-  %mine = extractvalue {{ i32, i1 }} %claim, 1
-  br i1 %mine, label %fill, label %out
-fill:
-{_load(n.Slot, "block", "%slot", "%block", "i64")}
-{_field(n.Report, "block", "%report", "%r.block")}
-  store i64 %block, ptr %r.block"""
-
-
-def _publish() -> str:
-    return f"""
-{_field(n.Report, "published", "%report", "%r.published")}
-  store atomic i32 1, ptr %r.published release, align 4
-  br label %out
-out:
-{_field(n.Launch, "stop", "%launch", "%stop.p")}
-  store atomic i32 1, ptr %stop.p release, align 4"""
-
-
-def _stops() -> str:
-    def stop(kind: int) -> str:
-        return f"""
-{_load(n.Context, "runtime", "%ctx", "%slot", "ptr")}
-{_claim(kind)}
-{_load(n.Context, "thread", "%ctx", "%thread", "i32")}
-{_field(n.Report, "thread", "%report", "%r.thread")}
-  store i32 %thread, ptr %r.thread
-{_field(n.Report, "site", "%report", "%r.site")}
-  store i32 %site, ptr %r.site
-{_field(n.Report, "a", "%report", "%r.a")}
-  store i64 %a, ptr %r.a
-{_field(n.Report, "b", "%report", "%r.b")}
-  store i64 %b, ptr %r.b
-{_publish()}
-{_field(n.Slot, "jump", "%slot", "%jump")}
-  call void @longjmp(ptr %jump, i32 1)
-  unreachable"""
-
-    return f"""
-define void @{PANIC}(ptr %ctx, i32 %site, i64 %a, i64 %b) noreturn {{
-{stop(n.PANIC)}
-}}
-
-define void @{TRAP}(ptr %ctx) noreturn {{
-  %site = add i32 0, 0
-  %a = add i64 0, 0
-  %b = add i64 0, 0
-{stop(n.TRAP)}
-}}
-
-define internal void @mirgen_diverged(ptr %slot, i32 %thread, i32 %other) {{
-{_load(n.Slot, "contexts", "%slot", "%contexts", "ptr")}
-{_claim(n.DIVERGENT)}
-  %t64 = zext i32 %thread to i64
-  %toff = mul i64 %t64, {c.sizeof(n.Context)}
-  %tctx = getelementptr i8, ptr %contexts, i64 %toff
-{_load(n.Context, "wait_site", "%tctx", "%tsite", "i32")}
-  %o64 = zext i32 %other to i64
-  %ooff = mul i64 %o64, {c.sizeof(n.Context)}
-  %octx = getelementptr i8, ptr %contexts, i64 %ooff
-{_load(n.Context, "wait_site", "%octx", "%osite", "i32")}
-{_field(n.Report, "thread", "%report", "%r.thread")}
-  store i32 %thread, ptr %r.thread
-{_field(n.Report, "site", "%report", "%r.site")}
-  store i32 %tsite, ptr %r.site
-{_field(n.Report, "other_thread", "%report", "%r.other")}
-  store i32 %other, ptr %r.other
-{_field(n.Report, "other_site", "%report", "%r.osite")}
-  store i32 %osite, ptr %r.osite
-{_publish()}
-  ret void
-}}
-"""
-
-
-def _rounded(ty: str, suffix: str, name: str) -> str:
-    """Arithmetic in a rounding mode: sets the mode, computes opaquely, sets it back."""
-    constrained = 'metadata !"round.dynamic", metadata !"fpexcept.strict"'
-    ops = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "sqrt": "sqrt", "fma": "fma"}
-    takes = {"sqrt": 1, "fma": 3}
-    declarations: list[str] = []
-    cases: list[str] = []
-    blocks: list[str] = []
-    results: list[str] = []
-    for op, number in ROUNDED_OPS.items():
-        what = "div" if op == "rcp" else op
-        count = takes.get(what, 2)
-        intrinsic = f"@llvm.experimental.constrained.{ops[what]}.{suffix}"
-        if op != "rcp":
-            types = ", ".join([ty] * count)
-            declarations.append(f"declare {ty} {intrinsic}({types}, metadata, metadata)")
-        args = ["1.0", "%a"] if op == "rcp" else ["%a", "%b", "%c"][:count]
-        operands = ", ".join(f"{ty} {arg}" for arg in args)
-        cases.append(f"i32 {number}, label %{op}")
-        blocks.append(f"{op}:\n  %{op}.r = call {ty} {intrinsic}({operands}, {constrained}) strictfp\n  br label %out")
-        results.append(f"[ %{op}.r, %{op} ]")
-    modes = ", ".join(f"i32 {_ROUNDING_MODES[platform.machine()][mode]}" for mode in ROUNDED_MODES)
-    body = "\n".join(blocks)
-    return f"""
-{chr(10).join(declarations)}
-@mirgen_modes{name} = internal constant [4 x i32] [{modes}]
-define {ty} @{ROUNDED}{name}({ty} %a, {ty} %b, {ty} %c, i32 %op, i32 %mode) strictfp {{
-  %mode64 = zext i32 %mode to i64
-  %mode.p = getelementptr i32, ptr @mirgen_modes{name}, i64 %mode64
-  %native = load i32, ptr %mode.p
-  %set = call i32 @fesetround(i32 %native) strictfp
-  switch i32 %op, label %none [{" ".join(cases)}]
-{body}
-none:
-  br label %out
-out:
-  %r = phi {ty} {", ".join(results)}, [ %a, %none ]
-  %reset = call i32 @fesetround(i32 0) strictfp
-  ret {ty} %r
-}}
-"""
-
-
-def _on_signal() -> str:
-    pc = _PC.get(platform.machine(), 0)
-    code = _FAULT_CODE.get(platform.machine())
-    fetch_code = f"""
-  %code.p = getelementptr i8, ptr %machine, i64 {code}
-  %code = load i64, ptr %code.p
-{_field(n.Report, "code", "%page", "%r.code")}
-  store i64 %code, ptr %r.code"""
-    return f"""
-; Notes who faulted, then lets the process die of the signal.  Calls async-signal-safe functions only.
-define void @{ON_SIGNAL}(i32 %sig, ptr %info, ptr %machine) {{
-entry:
-  %page = load ptr, ptr @{STATUS_PAGE}
-  %self = call i64 @pthread_self()
-{_field(n.StatusPage, "slots", "%page", "%slots")}
-  br label %loop
-loop:
-  %k = phi i64 [ 0, %entry ], [ %k2, %step ]
-  %off = mul i64 %k, {c.sizeof(n.Status)}
-  %status = getelementptr i8, ptr %slots, i64 %off
-{_load(n.Status, "self", "%status", "%who", "i64")}
-{_load(n.Status, "active", "%status", "%active", "i32")}
-  %same = icmp eq i64 %who, %self
-  %busy = icmp ne i32 %active, 0
-  %found = and i1 %same, %busy
-  br i1 %found, label %note, label %step
-step:
-  %k2 = add i64 %k, 1
-  %more = icmp ult i64 %k2, {n.MAX_SLOTS}
-  br i1 %more, label %loop, label %out
-note:
-  %claim = cmpxchg ptr %page, i32 {n.NOTHING}, i32 {n.SIGNAL} seq_cst seq_cst
-  %mine = extractvalue {{ i32, i1 }} %claim, 1
-  br i1 %mine, label %fill, label %out
-fill:
-{_load(n.Status, "block", "%status", "%block", "i64")}
-{_load(n.Status, "thread", "%status", "%thread", "i32")}
-{_load(n.Status, "stack", "%status", "%stack", "i64")}
-{_field(n.Report, "block", "%page", "%r.block")}
-  store i64 %block, ptr %r.block
-{_field(n.Report, "thread", "%page", "%r.thread")}
-  store i32 %thread, ptr %r.thread
-{_field(n.Report, "stack", "%page", "%r.stack")}
-  store i64 %stack, ptr %r.stack
-{_field(n.Report, "signal", "%page", "%r.signal")}
-  store i32 %sig, ptr %r.signal
-  %addr.p = getelementptr i8, ptr %info, i64 16
-  %addr = load i64, ptr %addr.p
-{_field(n.Report, "address", "%page", "%r.address")}
-  store i64 %addr, ptr %r.address
-  %pc.p = getelementptr i8, ptr %machine, i64 {pc}
-  %pc = load i64, ptr %pc.p
-{_field(n.Report, "ip", "%page", "%r.ip")}
-  store i64 %pc, ptr %r.ip
-  %k32 = trunc i64 %k to i32
-{_field(n.Report, "slot", "%page", "%r.slot")}
-  store i32 %k32, ptr %r.slot
-{fetch_code if code is not None else ""}
-{_field(n.Report, "published", "%page", "%r.published")}
-  store atomic i32 1, ptr %r.published release, align 4
-  br label %out
-out:
-  %old = call ptr @signal(i32 %sig, ptr null)
-  ret void
-}}
 """

@@ -69,6 +69,7 @@ pub fn record(
         args,
         env: unit.env.clone(),
         sysroot: unit.sysroot.clone(),
+        overlay: None,
         metadata: None,
         dep_info: None,
     };

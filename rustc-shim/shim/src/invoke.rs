@@ -20,6 +20,8 @@ pub enum Thresholds {
     Root,
     /// Much further, for a root crate whose tower left calls at the usual budget.
     Deep,
+    /// As far as [`Thresholds::Deep`], but for functions that ask to be inlined only: for single instances.
+    Query,
     /// rustc's own, for dependencies, whose every body would explode otherwise.
     Default,
 }
@@ -159,7 +161,7 @@ pub fn mir_flags(args: &Args, thresholds: Thresholds) -> Vec<String> {
     flags.push(format!("-Coverflow-checks={}", switch(checks.overflow_checks)));
     let budget = match thresholds {
         Thresholds::Root => Some(3_000),
-        Thresholds::Deep => Some(50_000),
+        Thresholds::Deep | Thresholds::Query => Some(50_000),
         Thresholds::Default => None,
     };
     if thresholds == Thresholds::Deep {

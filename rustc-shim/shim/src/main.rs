@@ -128,6 +128,7 @@ struct How {
 enum ThresholdsArg {
     Root,
     Deep,
+    Query,
     Default,
 }
 
@@ -142,6 +143,7 @@ impl How {
             thresholds: self.thresholds.map(|thresholds| match thresholds {
                 ThresholdsArg::Root => Thresholds::Root,
                 ThresholdsArg::Deep => Thresholds::Deep,
+                ThresholdsArg::Query => Thresholds::Query,
                 ThresholdsArg::Default => Thresholds::Default,
             }),
             spans: !self.no_spans,
@@ -151,8 +153,7 @@ impl How {
             inputs: Vec::new(),
         };
         if let [input, copy, original] = self.overlay.as_slice() {
-            request.overlay =
-                Some(Overlay { input: input.clone(), copy: copy.clone(), original: original.clone() });
+            request.overlay = Some(Overlay { input: input.clone(), copy: copy.clone(), original: original.clone() });
             request.inputs.extend(self.overlay_files);
         }
         if let Some(dir) = self.query_dir {

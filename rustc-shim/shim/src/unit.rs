@@ -32,10 +32,34 @@ pub struct Unit {
     /// The environment that the crate may see: cargo's variables and those its dep-info names.
     pub env: BTreeMap<String, String>,
     pub sysroot: Option<String>,
+    /// The copy of the sources that was compiled, where they were not compiled as they are.
+    #[serde(default)]
+    pub overlay: Option<SourceCopy>,
     /// The metadata file that depending crates use.
     pub metadata: Option<PathBuf>,
     /// rustc's dep-info file: every source file read.
     pub dep_info: Option<PathBuf>,
+}
+
+/// A copy of a crate's sources in which private items may be named; positions still name the original.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SourceCopy {
+    /// The original root file and the directory that holds all sources.
+    pub original_input: PathBuf,
+    pub original: PathBuf,
+    /// The same of the copy.
+    pub input: PathBuf,
+    pub copy: PathBuf,
+}
+
+impl SourceCopy {
+    /// Makes a command line compile the copy.
+    pub fn redirect(&self, args: &mut Vec<String>) {
+        if let Some(old) = Args::parse(args).input().map(str::to_owned) {
+            args.iter_mut().filter(|arg| **arg == old).for_each(|arg| *arg = self.input.to_string_lossy().into_owned());
+        }
+        args.push(format!("--remap-path-prefix={}={}", self.copy.display(), self.original.display()));
+    }
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -12,10 +12,10 @@ use crate::args::{expand, Args};
 use crate::fail::{Failure, Result};
 use crate::files;
 use crate::invoke::{is_abi_warning, mir_flags, Thresholds};
-use crate::unit::{dep_info_env, Package, Unit, VERSION};
+use crate::unit::{dep_info_env, Package, SourceCopy, Unit, VERSION};
 
 /// Variables whose change must make cargo compile again: they change what is recorded or how.
-const TRACKED: &[&str] = &["MIRGEN_WRAPPER_DIR", "MIRGEN_TARGET", "MIRGEN_SYSROOT", "MIRGEN_STAMP"];
+const TRACKED: &[&str] = &["MIRGEN_WRAPPER_DIR", "MIRGEN_TARGET", "MIRGEN_SYSROOT", "MIRGEN_STAMP", "MIRGEN_OVERLAYS"];
 
 /// Variables outside `CARGO_*` that a later run needs to find the same compiler and libraries.
 const KEPT: &[&str] = &["OUT_DIR", "RUSTUP_TOOLCHAIN", "RUSTUP_HOME", "LD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH"];
@@ -78,7 +78,11 @@ impl Recording {
         else {
             return Ok(None);
         };
-        let expanded = expand(rest.to_vec())?;
+        let mut expanded = expand(rest.to_vec())?;
+        let overlay = overlay(&expanded)?;
+        if let Some(overlay) = &overlay {
+            overlay.redirect(&mut expanded);
+        }
         let args = Args::parse(&expanded);
         let (Some(crate_name), Some(_)) = (args.value("--crate-name"), args.input()) else {
             return Ok(None);
@@ -109,6 +113,7 @@ impl Recording {
             cwd,
             env: environment(),
             sysroot: var("MIRGEN_SYSROOT"),
+            overlay,
             metadata: output(format!("lib{crate_name}{suffix}.rmeta")),
             dep_info: output(format!("{crate_name}{suffix}.d")),
             args: expanded,
@@ -150,6 +155,16 @@ impl Recording {
         }
         Ok(())
     }
+}
+
+/// The copy of its sources that a crate is to be compiled from, if `MIRGEN_OVERLAYS` (JSON: root file to copy) has one.
+fn overlay(args: &[String]) -> Result<Option<SourceCopy>> {
+    let Some(map) = std::env::var_os("MIRGEN_OVERLAYS").filter(|path| !path.is_empty()) else { return Ok(None) };
+    let copies: BTreeMap<PathBuf, SourceCopy> = files::read_json(Path::new(&map))?;
+    let Some(input) = Args::parse(args).input().map(PathBuf::from) else { return Ok(None) };
+    let cwd = std::env::current_dir()
+        .map_err(|error| Failure::internal(format!("the current directory is not to be had: {error}")))?;
+    Ok(copies.get(&cwd.join(input)).cloned())
 }
 
 /// Makes a file old: cargo calls a unit stale when a file in its dep-info is newer than the unit's compilation.

@@ -1,0 +1,181 @@
+"""How generated code reports: panics, traps, divergent barriers, and the signals of invalid accesses, as LLVM IR text.
+
+The first report of a launch wins; it lies in memory that outlives the worker.  A panic or trap leaves the kernel by
+``longjmp`` and stops the grid; after a signal the process dies.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+import platform
+
+from mirgen.runtime.sim import layout as n
+from mirgen.runtime.sim.irtext import field, load
+from mirgen.targets.host_abi import PANIC, TRAP
+
+ON_SIGNAL = "mirgen_on_signal"
+STATUS_PAGE = "mirgen_status_page"
+
+#: Byte offset of the program counter in Linux's ``ucontext_t``.
+_PC = {"x86_64": 168, "aarch64": 440}
+#: Byte offset of the page fault's code there; bit 1 is a write.
+_FAULT_CODE = {"x86_64": 192}
+
+_DECLARATIONS = f"""
+@{STATUS_PAGE} = global ptr null
+declare void @longjmp(ptr, i32) noreturn
+declare ptr @signal(i32, ptr)
+"""
+
+
+def reports_ir() -> str:
+    """Everything that reports."""
+    return "\n".join((_DECLARATIONS, _stops(), _on_signal()))
+
+
+def _claim(kind: int) -> str:
+    """Claims the report for ``%slot`` or goes to ``%out``; leaves ``%report`` and ``%launch``."""
+    return f"""
+{load(n.Slot, "launch", "%slot", "%launch", "ptr")}
+{load(n.Launch, "report", "%launch", "%report", "ptr")}
+  %claim = cmpxchg ptr %report, i32 {n.NOTHING}, i32 {kind} seq_cst seq_cst
+  %mine = extractvalue {{ i32, i1 }} %claim, 1
+  br i1 %mine, label %fill, label %out
+fill:
+{load(n.Slot, "block", "%slot", "%block", "i64")}
+{field(n.Report, "block", "%report", "%r.block")}
+  store i64 %block, ptr %r.block"""
+
+
+def _publish() -> str:
+    return f"""
+{field(n.Report, "published", "%report", "%r.published")}
+  store atomic i32 1, ptr %r.published release, align 4
+  br label %out
+out:
+{field(n.Launch, "stop", "%launch", "%stop.p")}
+  store atomic i32 1, ptr %stop.p release, align 4"""
+
+
+def _stops() -> str:
+    def stop(kind: int) -> str:
+        return f"""
+{load(n.Context, "runtime", "%ctx", "%slot", "ptr")}
+{_claim(kind)}
+{load(n.Context, "thread", "%ctx", "%thread", "i32")}
+{field(n.Report, "thread", "%report", "%r.thread")}
+  store i32 %thread, ptr %r.thread
+{field(n.Report, "site", "%report", "%r.site")}
+  store i32 %site, ptr %r.site
+{field(n.Report, "a", "%report", "%r.a")}
+  store i64 %a, ptr %r.a
+{field(n.Report, "b", "%report", "%r.b")}
+  store i64 %b, ptr %r.b
+{_publish()}
+{field(n.Slot, "jump", "%slot", "%jump")}
+  call void @longjmp(ptr %jump, i32 1)
+  unreachable"""
+
+    return f"""
+define void @{PANIC}(ptr %ctx, i32 %site, i64 %a, i64 %b) noreturn {{
+{stop(n.PANIC)}
+}}
+
+define void @{TRAP}(ptr %ctx) noreturn {{
+  %site = add i32 0, 0
+  %a = add i64 0, 0
+  %b = add i64 0, 0
+{stop(n.TRAP)}
+}}
+
+define internal void @mirgen_diverged(ptr %slot, i32 %thread, i32 %other) {{
+{load(n.Slot, "contexts", "%slot", "%contexts", "ptr")}
+{_claim(n.DIVERGENT)}
+  %t64 = zext i32 %thread to i64
+  %toff = mul i64 %t64, {c.sizeof(n.Context)}
+  %tctx = getelementptr i8, ptr %contexts, i64 %toff
+{load(n.Context, "wait_site", "%tctx", "%tsite", "i32")}
+  %o64 = zext i32 %other to i64
+  %ooff = mul i64 %o64, {c.sizeof(n.Context)}
+  %octx = getelementptr i8, ptr %contexts, i64 %ooff
+{load(n.Context, "wait_site", "%octx", "%osite", "i32")}
+{field(n.Report, "thread", "%report", "%r.thread")}
+  store i32 %thread, ptr %r.thread
+{field(n.Report, "site", "%report", "%r.site")}
+  store i32 %tsite, ptr %r.site
+{field(n.Report, "other_thread", "%report", "%r.other")}
+  store i32 %other, ptr %r.other
+{field(n.Report, "other_site", "%report", "%r.osite")}
+  store i32 %osite, ptr %r.osite
+{_publish()}
+  ret void
+}}
+"""
+
+
+def _on_signal() -> str:
+    pc = _PC.get(platform.machine(), 0)
+    code = _FAULT_CODE.get(platform.machine())
+    fetch_code = f"""
+  %code.p = getelementptr i8, ptr %machine, i64 {code}
+  %code = load i64, ptr %code.p
+{field(n.Report, "code", "%page", "%r.code")}
+  store i64 %code, ptr %r.code"""
+    return f"""
+; Notes who faulted, then lets the process die of the signal.  Calls async-signal-safe functions only.
+define void @{ON_SIGNAL}(i32 %sig, ptr %info, ptr %machine) {{
+entry:
+  %page = load ptr, ptr @{STATUS_PAGE}
+  %self = call i64 @pthread_self()
+{field(n.StatusPage, "slots", "%page", "%slots")}
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k2, %step ]
+  %off = mul i64 %k, {c.sizeof(n.Status)}
+  %status = getelementptr i8, ptr %slots, i64 %off
+{load(n.Status, "self", "%status", "%who", "i64")}
+{load(n.Status, "active", "%status", "%active", "i32")}
+  %same = icmp eq i64 %who, %self
+  %busy = icmp ne i32 %active, 0
+  %found = and i1 %same, %busy
+  br i1 %found, label %note, label %step
+step:
+  %k2 = add i64 %k, 1
+  %more = icmp ult i64 %k2, {n.MAX_SLOTS}
+  br i1 %more, label %loop, label %out
+note:
+  %claim = cmpxchg ptr %page, i32 {n.NOTHING}, i32 {n.SIGNAL} seq_cst seq_cst
+  %mine = extractvalue {{ i32, i1 }} %claim, 1
+  br i1 %mine, label %fill, label %out
+fill:
+{load(n.Status, "block", "%status", "%block", "i64")}
+{load(n.Status, "thread", "%status", "%thread", "i32")}
+{load(n.Status, "stack", "%status", "%stack", "i64")}
+{field(n.Report, "block", "%page", "%r.block")}
+  store i64 %block, ptr %r.block
+{field(n.Report, "thread", "%page", "%r.thread")}
+  store i32 %thread, ptr %r.thread
+{field(n.Report, "stack", "%page", "%r.stack")}
+  store i64 %stack, ptr %r.stack
+{field(n.Report, "signal", "%page", "%r.signal")}
+  store i32 %sig, ptr %r.signal
+  %addr.p = getelementptr i8, ptr %info, i64 16
+  %addr = load i64, ptr %addr.p
+{field(n.Report, "address", "%page", "%r.address")}
+  store i64 %addr, ptr %r.address
+  %pc.p = getelementptr i8, ptr %machine, i64 {pc}
+  %pc = load i64, ptr %pc.p
+{field(n.Report, "ip", "%page", "%r.ip")}
+  store i64 %pc, ptr %r.ip
+  %k32 = trunc i64 %k to i32
+{field(n.Report, "slot", "%page", "%r.slot")}
+  store i32 %k32, ptr %r.slot
+{fetch_code if code is not None else ""}
+{field(n.Report, "published", "%page", "%r.published")}
+  store atomic i32 1, ptr %r.published release, align 4
+  br label %out
+out:
+  %old = call ptr @signal(i32 %sig, ptr null)
+  ret void
+}}
+"""
