@@ -259,6 +259,7 @@ impl One<'_> {
                 self.pointee(to)?;
             }
             Ty::Array { elem, len } => {
+                let len = len.as_ref().ok_or("the length of an array is a constant that rustc has not evaluated")?;
                 self.out.push('[');
                 self.ty(elem)?;
                 let _ = write!(self.out, "; {len}]");
@@ -431,6 +432,14 @@ mod tests {
         assert_eq!(of("<u8 as Tr>::Out<u16>"), "<u8 as ::mine::Tr>::Out<u16, > ");
         assert!(writer().write(&parse("two::X").unwrap()).unwrap_err().contains("several crates"));
         assert!(writer().write(&parse("f<u8>::X").unwrap()).unwrap_err().contains("generic"));
+    }
+
+    #[test]
+    fn a_function_may_have_what_source_cannot_say() {
+        let array = "[u8; UnevaluatedConst { def: DefId(1:2 ~ core[1]::num::{impl#9}::f::{constant#0}), args: [] }]";
+        assert!(writer().write(&parse(array).unwrap()).unwrap_err().contains("length"));
+        let (source, definitions) = source(&format!("fn(u8) -> {array} {{a::f}}"));
+        assert_eq!((source.as_str(), definitions.len()), ("__S0", 1));
     }
 
     #[test]

@@ -72,9 +72,10 @@ pub enum Ty {
         mutable: bool,
         to: Box<Ty>,
     },
+    /// `len` is `None` where rustc has not evaluated the constant.
     Array {
         elem: Box<Ty>,
-        len: String,
+        len: Option<String>,
     },
     Slice(Box<Ty>),
     Path(Path),
@@ -206,7 +207,12 @@ impl<'a> Reader<'a> {
                 return Ok(Ty::Slice(elem));
             }
             self.need("; ")?;
-            let (len, _) = self.constant()?;
+            let len = if self.eat("UnevaluatedConst ") {
+                self.braced()?;
+                None
+            } else {
+                Some(self.constant()?.0)
+            };
             self.need("]")?;
             return Ok(Ty::Array { elem, len });
         }
@@ -495,9 +501,6 @@ impl<'a> Reader<'a> {
         let near = self.near();
         let unknown = || format!("`{near}` is no constant that source can name");
         if !self.eat("ValTree(Leaf(0x") {
-            if self.rest().starts_with("UnevaluatedConst") {
-                return Err("the length of an array is a constant that rustc has not evaluated".to_owned());
-            }
             return Err(unknown());
         }
         let rest = self.rest();
@@ -562,6 +565,7 @@ mod tests {
             "*const [core::mem::MaybeUninit<(u8, f32)>]",
             "unsafe extern \"C\" fn(*const u8, ...) -> i32",
             "fn()",
+            "fn(u8) -> [u8; UnevaluatedConst { def: DefId(1:2 ~ core[1]::num::{impl#9}::f::{constant#0}), args: [] }] {a}",
             "#[target_features] fn(u8) -> u8 {a::f}",
             "<u32 as dep::private::Sealed>::Buffer",
             "<<a::B as c::D<u8>>::E as c::F>::G<'{erased}>",
