@@ -10,7 +10,7 @@ from mirgen.cargo.options import CargoOptions
 from mirgen.pipeline import Progress, lower, read_program
 from mirgen.runtime.abi import KernelSpec
 from mirgen.runtime.module import Module
-from mirgen.runtime.sim.client import SimModule, SimOptions
+from mirgen.runtime.sim.launch import SimModule, SimOptions
 from mirgen.runtime.simulated import SimExecutor
 from mirgen.runtime.sites import sites_of
 from mirgen.targets.host import HostTarget

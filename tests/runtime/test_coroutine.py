@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from mirgen.errors import InternalError
-from mirgen.runtime.sim.client import BufferPointer, SimLaunch, SimModule, SimOptions, Simulator
+from mirgen.runtime.sim.client import Simulator
 from mirgen.runtime.sim.coroutine import BARRIER, Calls, functions_to_inline, rewrite_kernels
+from mirgen.runtime.sim.launch import BufferPointer, SimLaunch, SimModule, SimOptions
 from mirgen.runtime.sim.memory import Buffer
 
 VARIABLES = 6

@@ -20,7 +20,9 @@ from mirgen.runtime.errors import (
     KernelTrapError,
     Site,
 )
-from mirgen.runtime.sim.client import BufferPointer, SimLaunch, SimModule, SimOptions, Simulator, fill_message
+from mirgen.runtime.sim.client import Simulator
+from mirgen.runtime.sim.explain import fill_message
+from mirgen.runtime.sim.launch import BufferPointer, SimLaunch, SimModule, SimOptions
 from mirgen.runtime.sim.memory import Buffer
 
 HEAD = """

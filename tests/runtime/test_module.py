@@ -23,7 +23,8 @@ from mirgen.runtime.errors import (
     Site,
 )
 from mirgen.runtime.runner import parse_assignment, run_kernel
-from mirgen.runtime.sim.client import SimModule, SimOptions, default_simulator
+from mirgen.runtime.sim.client import default_simulator
+from mirgen.runtime.sim.launch import SimModule, SimOptions
 from mirgen.runtime.simulated import SimExecutor
 
 #: saxpy as the host target emits it: bounds-checked against y; reads x beside its end where that is shorter (unsafe).

@@ -16,7 +16,8 @@ from llvmlite import ir
 from mirgen.errors import UnsupportedError
 from mirgen.runtime.errors import DivergentBarrierError, KernelPanicError, KernelTrapError
 from mirgen.runtime.sim import layout
-from mirgen.runtime.sim.client import BufferPointer, SimLaunch, SimModule, Simulator
+from mirgen.runtime.sim.client import Simulator
+from mirgen.runtime.sim.launch import BufferPointer, SimLaunch, SimModule
 from mirgen.runtime.sim.memory import Buffer
 from mirgen.runtime.sites import sites_of
 from mirgen.targets import host_abi

@@ -15,7 +15,8 @@ from mirgen.mir.builder import BodyBuilder, binary, cast, const, deref, index, p
 from mirgen.runtime.abi import KernelSpec
 from mirgen.runtime.errors import DivergentBarrierError, KernelPanicError
 from mirgen.runtime.module import Module
-from mirgen.runtime.sim.client import Schedule, SimModule, SimOptions, Simulator
+from mirgen.runtime.sim.client import Simulator
+from mirgen.runtime.sim.launch import Schedule, SimModule, SimOptions
 from mirgen.runtime.simulated import SimExecutor
 from mirgen.runtime.sites import sites_of
 from mirgen.targets.host import HostTarget
