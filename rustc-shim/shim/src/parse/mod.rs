@@ -15,6 +15,7 @@ mod stable;
 mod statement;
 mod tables;
 mod terminator;
+mod type_path;
 mod types;
 
 use std::collections::{BTreeMap, BTreeSet};

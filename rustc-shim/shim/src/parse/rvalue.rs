@@ -1,7 +1,8 @@
 //! Right-hand sides of assignments.
 
 use super::reader::Reader;
-use super::types::{usize_value, CAST_KINDS};
+use super::type_path::usize_value;
+use super::types::CAST_KINDS;
 use crate::lex::Res;
 use crate::wire::{Borrow, Const, Operand, Rvalue, Ty, TyId};
 
