@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from mirgen.intrinsics import atomics, control, floats, gpu, ints, memory, pointers
+from mirgen.intrinsics import atomics, calls, control, floats, gpu, ints, memory, pointers
 from mirgen.intrinsics.registry import Intrinsic, Table, refusal
 from mirgen.lower.callsite import Handler
 from mirgen.lower.panic import strip_generics
@@ -21,7 +21,7 @@ _MODULES = ("core::intrinsics::", "std::intrinsics::")
 def core_table() -> Table:
     """Entries of ``core::intrinsics`` by name."""
     entries: dict[str, Intrinsic] = {}
-    for part in (ints, floats, memory, pointers, control, atomics):
+    for part in (ints, floats, memory, pointers, control, calls, atomics):
         for name, entry in part.table().items():
             if name in entries:
                 raise AssertionError(f"two entries for {name}")

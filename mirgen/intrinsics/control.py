@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from mirgen.intrinsics.registry import Intrinsic, Table, refusal
 from mirgen.intrinsics.support import argument, immediate, scalar, type_argument_layout
+from mirgen.layout.data import ReprPair, ReprScalar
+from mirgen.layout.data import Scalar as ScalarLayout
 from mirgen.lower import types
 from mirgen.lower.callsite import CallSite, Handler
 from mirgen.lower.context import FunctionContext
+from mirgen.lower.panic import lower_panic
 from mirgen.lower.repr import reinterpret
 from mirgen.lower.value import Value
 
@@ -53,10 +56,37 @@ def _transmute(fx: FunctionContext, call: CallSite) -> Value | None:
 def _assert_inhabited(fx: FunctionContext, call: CallSite) -> Value | None:
     """Panics where the type has no values."""
     if type_argument_layout(fx, call, 0).uninhabited:
-        from mirgen.lower.panic import lower_panic
-
         lower_panic(fx, f"attempted to instantiate uninhabited type of {call.path}", (), call.span)
     return None
+
+
+def _size_of(fx: FunctionContext, call: CallSite) -> Value:
+    return scalar(call, types.usize(type_argument_layout(fx, call, 0).size))
+
+
+def _align_of(fx: FunctionContext, call: CallSite) -> Value:
+    return scalar(call, types.usize(type_argument_layout(fx, call, 0).align))
+
+
+def _assert_zero_valid(fx: FunctionContext, call: CallSite) -> Value | None:
+    """Panics where zero is no value of the type, as far as its scalars show."""
+    layout = type_argument_layout(fx, call, 0)
+    match layout.repr:
+        case ReprScalar(one):
+            scalars = [one]
+        case ReprPair(one, two, _):
+            scalars = [one, two]
+        case _:
+            scalars = []
+    if layout.uninhabited or not all(_admits_zero(one) for one in scalars):
+        lower_panic(fx, f"attempted to zero-initialize a type that does not permit it: {call.path}", (), call.span)
+    return None
+
+
+def _admits_zero(scalar_layout: ScalarLayout) -> bool:
+    """Whether zero lies in the valid range, which may wrap around."""
+    start, end = scalar_layout.valid_start, scalar_layout.valid_end
+    return start == 0 or start > end or not scalar_layout.initialized
 
 
 _TYPE_CONSTANT = "rustc evaluates it in a constant; a call at run time cannot occur in optimised MIR"
@@ -81,7 +111,11 @@ def table() -> Table:
         "overflow_checks": Intrinsic(_constant(0), "false"),
         "is_val_statically_known": Intrinsic(_constant(0), "false"),
         "assert_inhabited": Intrinsic(_assert_inhabited),
-        "assert_zero_valid": Intrinsic(_assert_inhabited, "checks that the type has values"),
+        "assert_zero_valid": Intrinsic(_assert_zero_valid, "checks scalars; aggregates only for having values"),
+        "size_of": Intrinsic(_size_of),
+        "align_of": Intrinsic(_align_of),
+        "min_align_of": Intrinsic(_align_of),
+        "pref_align_of": Intrinsic(_align_of, "as `align_of`"),
         "assert_mem_uninitialized_valid": Intrinsic(_assert_inhabited, "checks that the type has values"),
         "prefetch_read_data": Intrinsic(_nothing, "hint, ignored"),
         "prefetch_write_data": Intrinsic(_nothing, "hint, ignored"),
@@ -99,9 +133,8 @@ def table() -> Table:
         "amdgpu_dispatch_ptr": refusal("MG0370", "it belongs to another GPU"),
     }
     for name in (
-        "size_of", "align_of", "min_align_of", "pref_align_of", "needs_drop", "type_id", "type_id_eq",
-        "type_id_vtable", "type_name", "type_of", "variant_count", "offset_of", "field_offset", "const_allocate",
-        "const_deallocate", "const_make_global",
+        "needs_drop", "type_id", "type_id_eq", "type_id_vtable", "type_name", "type_of", "variant_count",
+        "offset_of", "field_offset", "const_allocate", "const_deallocate", "const_make_global",
     ):  # fmt: skip
         entries[name] = refusal("MG0376", _TYPE_CONSTANT)
     return entries

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from llvmlite import ir
@@ -146,18 +148,13 @@ def _global(cx: ModuleContext, alloc: int, memory: MemoryAlloc) -> ir.Constant:
     """A constant's bytes are immutable; a static is writable, since its type may have interior mutability."""
     if not memory.data:
         return cx.allocs.setdefault(alloc, dangling(memory.align))
-    on_gpu = _on_gpu(cx)
     runs = _runs(memory)
     ty = ir.LiteralStructType([part for part, _ in runs], packed=True)
-    variable = ir.GlobalVariable(cx.module, ty, _name(alloc), addrspace=_GPU_GLOBAL if on_gpu else 0)
-    variable.linkage = "internal"
-    variable.align = memory.align
-    if memory.static is None:
-        variable.global_constant = True
-        variable.unnamed_addr = True
-    else:
+    variable = _variable(cx, _name(alloc), ty, memory.align)
+    if memory.static is not None:
+        variable.global_constant = variable.unnamed_addr = False
         cx.symbols[variable.name] = memory.static
-    pointer = _generic(variable) if on_gpu else variable.bitcast(types.PTR)
+    pointer = _address_of(cx, variable)
     cx.allocs[alloc] = pointer  # before the contents, which may point back here
     variable.initializer = ir.Constant(ty, [_part(cx, part, content) for part, content in runs])
     return pointer
@@ -181,6 +178,53 @@ def _part(cx: ModuleContext, ty: ir.Type, content: bytes | tuple[int, int]) -> i
                 Diagnostic("MG0365", "constants that point at each other in a circle have no form in PTX")
             )
     return interior(target, offset)
+
+
+def constant_location(cx: ModuleContext, file: str, layout: Layout, words: Mapping[int, int | None]) -> ir.Constant:
+    """A ``core::panic::Location``: ``words`` are 32-bit numbers by offset; at the ``None`` stands the wide pointer to
+    the name of ``file``."""
+    text = file.encode()
+    digest = hashlib.sha256(repr((file, layout.size, sorted(words.items(), key=str))).encode()).hexdigest()[:16]
+    name = f"__mirgen_location_{digest}"
+    known = cx.module.globals.get(name)
+    if isinstance(known, ir.GlobalVariable):
+        return _address_of(cx, known)
+    data = bytearray(layout.size)
+    pointer_at = 0
+    for at, word in words.items():
+        if word is None:
+            pointer_at = at
+            data[at + 8 : at + 16] = len(text).to_bytes(8, "little")
+        else:
+            data[at : at + 4] = word.to_bytes(4, "little")
+    letters = ir.ArrayType(types.I8, len(text))
+    string = _variable(cx, f"{name}_file", letters, 1)
+    string.initializer = ir.Constant(letters, bytearray(text))
+    before, after = bytes(data[:pointer_at]), bytes(data[pointer_at + 8 :])
+    parts = [_bytes(before), _address_of(cx, string), _bytes(after)]
+    kept = [part for part in parts if part.type == types.PTR or len(part.constant)]
+    variable = _variable(cx, name, ir.LiteralStructType([part.type for part in kept], packed=True), layout.align)
+    variable.initializer = ir.Constant(variable.value_type, kept)
+    return _address_of(cx, variable)
+
+
+def _bytes(data: bytes) -> ir.Constant:
+    return ir.Constant(ir.ArrayType(types.I8, len(data)), bytearray(data))
+
+
+def _variable(cx: ModuleContext, name: str, ty: ir.Type, align: int) -> ir.GlobalVariable:
+    """A constant global without contents."""
+    variable = ir.GlobalVariable(cx.module, ty, name, addrspace=_GPU_GLOBAL if _on_gpu(cx) else 0)
+    variable.linkage = "internal"
+    variable.align = align
+    variable.global_constant = True
+    variable.unnamed_addr = True
+    return variable
+
+
+def _address_of(cx: ModuleContext, variable: ir.GlobalVariable) -> ir.Constant:
+    """The ``i8*`` to a global."""
+    return _generic(variable) if _on_gpu(cx) else variable.bitcast(types.PTR)
 
 
 def _on_gpu(cx: ModuleContext) -> bool:

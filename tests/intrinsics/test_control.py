@@ -13,7 +13,21 @@ from mirgen.intrinsics.support import generics
 from mirgen.layout.builder import LayoutMaker
 from mirgen.lower.panic import strip_generics
 from mirgen.lower.program import lower_program
-from mirgen.mir.builder import BodyBuilder, const, deref, program, use
+from mirgen.mir import body as m
+from mirgen.mir.builder import (
+    BodyBuilder,
+    binary,
+    cast,
+    const,
+    deref,
+    field,
+    move,
+    program,
+    raw_ptr,
+    tuple_of,
+    use,
+    zst,
+)  # fmt: skip
 from mirgen.targets.host import HostTarget
 from mirgen.targets.nvptx import NvptxTarget
 from mirgen.testing.consumers import device_ptx
@@ -43,6 +57,57 @@ def test_uninhabited_types_panic(call: Calls) -> None:
     assert "uninhabited" in outcome.site.message
 
 
+def test_sizes_and_zeros(call: Calls) -> None:
+    ty = call.ty
+    triple = ty.struct("Triple", [ty.u16, ty.u8])
+    for path, expected in (("size_of", 4), ("align_of", 2), ("min_align_of", 2)):
+        assert call(f"{path}::<{triple.text}>", [], ty.usize) == expected
+    assert call("assert_zero_valid::<u32>", [], ty.unit) == 0
+    reference = ty.ref(ty.u8)
+    outcome = call.run(f"assert_zero_valid::<{reference.text}>", [], ty.unit)
+    assert not isinstance(outcome, int)
+    assert "zero-initialize" in outcome.site.message
+
+
+def test_the_run_time_arm_is_called(call: Calls) -> None:
+    ty = call.ty
+    bodies: list[m.Body] = []
+    for name, op in (("in_const", "Sub"), ("at_run_time", "Add")):
+        f = BodyBuilder(name, args=[ty.u32, ty.u8], ret=ty.u32)
+        f.assign(f.ret, binary(op, f.arg(0), f.let(ty.u32, cast("IntToInt", f.arg(1), ty.u32))))
+        f.return_()
+        bodies.append(f.build())
+    pair = ty.tuple(ty.u32, ty.u8)
+    arms = [ty.fn_def(name, [ty.u32, ty.u8], ty.u32) for name in ("in_const", "at_run_time")]
+    select = ty.fn_def("core::intrinsics::const_eval_select::<..>", [pair, *arms], ty.u32)
+    b = BodyBuilder("k", args=[ty.u32, ty.u8, ty.ref(ty.u32, mut=True)], ret=ty.unit)
+    packed = b.let(pair, tuple_of(b.arg(0), b.arg(1)))
+    b.call(deref(b.arg(2)), select, move(packed), *map(zst, arms))
+    b.return_()
+    out = bytearray(4)
+    assert call.host.run(b.build(), *bodies, args=[40, 2, out]) is None
+    assert int.from_bytes(out, "little") == 42
+
+
+def test_caller_location(call: Calls) -> None:
+    """The line of the call in the user's function, through an inlined ``#[track_caller]`` one."""
+    ty = call.ty
+    location = ty.struct("core::panic::Location", [ty.ref(ty.str), ty.u32, ty.u32], order=[1, 0, 2])
+    item = ty.fn_def("core::intrinsics::caller_location", [], ty.ref(location))
+    b = BodyBuilder("k", args=[ty.ref(ty.u32, mut=True), ty.ref(ty.u8, mut=True)], ret=ty.unit)
+    b.line(21)
+    at = b.local(ty.ref(location))
+    b.call(at, item)
+    b.assign(deref(b.arg(0)), use(field(deref(at), 1, ty.u32)))
+    name = b.let(ty.ref(ty.str), use(field(deref(at), 0, ty.ref(ty.str))))
+    raw = b.let(ty.ptr(ty.str), raw_ptr(deref(name)))
+    b.assign(deref(b.arg(1)), use(deref(b.let(ty.ptr(ty.u8), cast("PtrToPtr", raw, ty.ptr(ty.u8))))))
+    b.return_()
+    line, letter = bytearray(4), bytearray(1)
+    assert call.host.run(b.build(), args=[line, letter]) is None
+    assert (line[0], letter) == (21, b"t")
+
+
 def test_endings(call: Calls) -> None:
     ty = call.ty
     for path, instruction in (("abort", "llvm.trap"), ("unreachable", "unreachable")):
@@ -61,7 +126,7 @@ def test_endings(call: Calls) -> None:
         ("core::intrinsics::catch_unwind", "nothing can catch"),
         ("core::intrinsics::simd::simd_add::<T>", "SIMD"),
         ("core::intrinsics::simd_add::<T>", "SIMD"),
-        ("core::intrinsics::size_of::<u8>", "constant"),
+        ("core::intrinsics::needs_drop::<u8>", "constant"),
         ("core::intrinsics::vtable_size", "trait objects"),
         ("core::intrinsics::brand_new::<u8>", "brand_new"),
     ],
@@ -74,7 +139,7 @@ def test_refusals_name_the_intrinsic_and_its_place(call: Calls, path: str, words
     assert strip_generics(path).rpartition("::")[2] in diagnostic.message
     assert diagnostic.location is not None
     assert diagnostic.location.line == 3
-    assert any("reached from kernel k" in note for note in diagnostic.notes)
+    assert any("kernel k" in note for note in diagnostic.notes)
 
 
 def test_names() -> None:
