@@ -54,7 +54,9 @@ class InvalidInputError(MirgenError):
 class ToolError(MirgenError):
     """A tool (cargo, rustc, ptxas, libNVVM, LLVM, the driver) failed: its command, its own lines, its status."""
 
-    def __init__(self, tool: str, message: str, *, command: Sequence[str] = (), output: str = "", status: int = 0) -> None:
+    def __init__(
+        self, tool: str, message: str, *, command: Sequence[str] = (), output: str = "", status: int = 0
+    ) -> None:
         super().__init__(f"{tool}: {message}")
         self.tool = tool
         self.message = message

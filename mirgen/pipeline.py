@@ -25,7 +25,16 @@ from mirgen.diagnostics import status_line
 from mirgen.errors import InvalidInputError
 from mirgen.link import Worker, assemble, check_params, compile_ptx, find_arch, find_tool
 from mirgen.link.files import ArtifactFolder
-from mirgen.link.manifest import MANIFEST_NAME, Artifact, Manifest, Panic, Param, Resources, load_manifest, write_manifest
+from mirgen.link.manifest import (
+    MANIFEST_NAME,
+    Artifact,
+    Manifest,
+    Panic,
+    Param,
+    Resources,
+    load_manifest,
+    write_manifest,
+)
 from mirgen.link.manifest import Kernel as ManifestKernel
 from mirgen.link.manifest import Span as ManifestSpan
 from mirgen.lower import Lowered, lower_program
@@ -88,7 +97,9 @@ class BuildOptions:
     simulator: bool = True
 
 
-def read_program(options: CargoOptions, kernels: tuple[str, ...], progress: Progress) -> tuple[CargoBuild, ClosedProgram]:
+def read_program(
+    options: CargoOptions, kernels: tuple[str, ...], progress: Progress
+) -> tuple[CargoBuild, ClosedProgram]:
     """Stages ``cargo`` and ``close``: compile with stock rustc, then read everything the kernels reach.
 
     Raises:
@@ -132,7 +143,9 @@ def check(options: BuildOptions, progress: Progress) -> None:
     if options.simulator:
         lower(closed, HostTarget(), progress)
     kernels = len(closed.program.kernels)
-    progress.status("Finished", f"{kernels} kernel(s) of {build_.root.crate_name} in {time.perf_counter() - start:.2f} s")
+    progress.status(
+        "Finished", f"{kernels} kernel(s) of {build_.root.crate_name} in {time.perf_counter() - start:.2f} s"
+    )
 
 
 def build(options: BuildOptions, progress: Progress | None = None) -> BuildResult:
@@ -197,7 +210,9 @@ def _emit(
                 resources = Artifact.resources_of(cubin)
                 _warn_of_spills(resources, arch.name, progress)
             artifacts.append(
-                Artifact(arch=arch.name, codegen=options.codegen, assembler=assembler, files=made_files, resources=resources)
+                Artifact(
+                    arch=arch.name, codegen=options.codegen, assembler=assembler, files=made_files, resources=resources
+                )
             )
     manifest = Manifest(
         mirgen=__version__,
@@ -208,9 +223,7 @@ def _emit(
         rustc=made.toolchain.release,
         tools={**tools, "fingerprint": fingerprint},
         kernels=_kernels(closed, device),
-        panics=tuple(
-            Panic(index=site.index, message=site.message, span=_span(site.span)) for site in device.panics
-        ),
+        panics=tuple(Panic(index=site.index, message=site.message, span=_span(site.span)) for site in device.panics),
         files=files,
         artifacts=tuple(artifacts),
     )

@@ -100,9 +100,7 @@ def _decided(terminator: st.Terminator, flags: dict[int, str], values: dict[str,
     return st.Goto(terminator.source, targets.get(int(values[check]), terminator.otherwise))
 
 
-def _statements(
-    statements: tuple[st.Statement, ...], body: Body, values: dict[str, bool]
-) -> tuple[st.Statement, ...]:
+def _statements(statements: tuple[st.Statement, ...], body: Body, values: dict[str, bool]) -> tuple[st.Statement, ...]:
     return tuple(
         replace(s, rvalue=rv.Use(_literal(s, body, values)))
         if isinstance(s, st.Assign) and isinstance(s.rvalue, rv.Use) and isinstance(s.rvalue.operand, pl.RuntimeChecks)

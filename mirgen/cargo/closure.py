@@ -218,9 +218,7 @@ def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
     return closure
 
 
-def _read(
-    wanted: Sequence[tuple[FnKey, CrateDump, Header, Reached, SourceInfo]], closure: Closure
-) -> list[Reached]:
+def _read(wanted: Sequence[tuple[FnKey, CrateDump, Header, Reached, SourceInfo]], closure: Closure) -> list[Reached]:
     by_dump: dict[int, tuple[CrateDump, list[Header]]] = {}
     for _, dump, header, _, _ in wanted:
         by_dump.setdefault(id(dump), (dump, []))[1].append(header)

@@ -34,7 +34,9 @@ def ask_layouts(
             if not (isinstance(ty, UnsupportedTy) and ty.what in _UNSIZED_OR_GENERIC)
         }  # fmt: skip
         for number, (table, _) in enumerate(dump.type_tables()):
-            roots = [i for i, ty in enumerate(table) if ty["text"] in wanted and (dump.crate, ty["text"]) not in layouts]
+            roots = [
+                i for i, ty in enumerate(table) if ty["text"] in wanted and (dump.crate, ty["text"]) not in layouts
+            ]
             if roots:
                 _ask(dump, table, roots, shim, work / f"{dump.unit.record.stem}-{number}", layouts, failures)
     return layouts, failures

@@ -11,7 +11,42 @@ from mirgen.mir.names import erase_regions, skip_group
 _LEAF = re.compile(r"ValTree\(Leaf\(0x([0-9a-f]+)\): ([a-z0-9]+)\)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _WORDS = frozenset(
-    ["mut", "const", "dyn", "fn", "as", "for", "unsafe", "extern", "impl", "where", "in", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f16", "f32", "f64", "f128", "bool", "char", "str", "true", "false", "Rust", "C"]
+    [
+        "mut",
+        "const",
+        "dyn",
+        "fn",
+        "as",
+        "for",
+        "unsafe",
+        "extern",
+        "impl",
+        "where",
+        "in",
+        "u8",
+        "u16",
+        "u32",
+        "u64",
+        "u128",
+        "usize",
+        "i8",
+        "i16",
+        "i32",
+        "i64",
+        "i128",
+        "isize",
+        "f16",
+        "f32",
+        "f64",
+        "f128",
+        "bool",
+        "char",
+        "str",
+        "true",
+        "false",
+        "Rust",
+        "C",
+    ]
 )
 _UNNAMEABLE = ("{", "ValTree(Branch", "Opaque(", "DefId(", "...", "<impl at")
 

@@ -92,7 +92,9 @@ def probe(rustc: Path) -> Toolchain:
     )
     if toolchain.version < MINIMUM_RELEASE:
         minimum = ".".join(map(str, MINIMUM_RELEASE))
-        raise ToolError("rustc", f"rustc {toolchain.release} is too old; mirgen needs {minimum} or newer (rustup update)")
+        raise ToolError(
+            "rustc", f"rustc {toolchain.release} is too old; mirgen needs {minimum} or newer (rustup update)"
+        )
     return toolchain
 
 
@@ -135,4 +137,6 @@ def find_shim() -> Path:
     on_path = shutil.which(name)
     if on_path:
         return Path(on_path)
-    raise ToolError("mirgen-rustc", "the shim is not installed; in a checkout run `./x demo` or `cargo build --release`")
+    raise ToolError(
+        "mirgen-rustc", "the shim is not installed; in a checkout run `./x demo` or `cargo build --release`"
+    )

@@ -47,7 +47,9 @@ def summary(findings: tuple[Finding, ...]) -> tuple[str, ...]:
     lines = [f"build to PTX and run on the simulator: {'yes' if rust else 'no'}"]
     lines.append(f"crates compiled for: {NVPTX_TARGET if by_name['nvptx64 core'] else 'the host target only'}")
     cubin = rust and (by_name["ptxas"] or by_name["nvjitlink"])
-    lines.append(f"cubins: {'yes' if cubin else 'no'}; libNVVM as code generator: {'yes' if by_name['libnvvm'] else 'no'}")
+    lines.append(
+        f"cubins: {'yes' if cubin else 'no'}; libNVVM as code generator: {'yes' if by_name['libnvvm'] else 'no'}"
+    )
     lines.append(f"run on a GPU: {'yes' if by_name['driver'] and cubin else 'no'}")
     return tuple(lines)
 
@@ -103,7 +105,9 @@ def _core(toolchain: Toolchain | None) -> Finding:
 
 def _mirgen() -> Iterator[Finding]:
     yield _attempt("mirgen", "mirgen-rustc", _shim, "pip install mirgen; in a checkout: ./x demo")
-    yield _attempt("mirgen", "device crates", lambda: ("mirgen-device, mirgen-macros", crates_dir()), "pip install mirgen")
+    yield _attempt(
+        "mirgen", "device crates", lambda: ("mirgen-device, mirgen-macros", crates_dir()), "pip install mirgen"
+    )
 
 
 def _shim() -> tuple[str, Path]:

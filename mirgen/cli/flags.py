@@ -61,7 +61,12 @@ _BUILD_FLAGS: tuple[Callable[[Any], Any], ...] = (
     ),
 )  # fmt: skip
 
-_KEYS = {"arch": "MIRGEN_ARCH", "codegen": "MIRGEN_CODEGEN", "assembler": "MIRGEN_ASSEMBLER", "target": "MIRGEN_TARGET_KIND"}
+_KEYS = {
+    "arch": "MIRGEN_ARCH",
+    "codegen": "MIRGEN_CODEGEN",
+    "assembler": "MIRGEN_ASSEMBLER",
+    "target": "MIRGEN_TARGET_KIND",
+}
 
 
 def cargo_flags(function: _F) -> _F:

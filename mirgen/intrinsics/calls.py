@@ -69,5 +69,3 @@ def table() -> Table:
         "const_eval_select": Intrinsic(_const_eval_select, "calls the function for run time"),
         "caller_location": Intrinsic(_caller_location, "through inlined `#[track_caller]` functions only"),
     }
-
-

@@ -141,5 +141,3 @@ def table() -> Table:
         entries |= {f"f{name}_fast": entry, f"f{name}_algebraic": entry}
     entries["float_to_int_unchecked"] = Intrinsic(_float_to_int_unchecked)
     return entries
-
-

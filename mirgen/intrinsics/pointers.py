@@ -146,5 +146,3 @@ def table() -> Table:
         "min_align_of_val": Intrinsic(_align_of_val, "slices and `str`; no trait objects"),
         "discriminant_value": Intrinsic(_discriminant),
     }
-
-

@@ -73,9 +73,7 @@ def _parts(fx: FunctionContext, layout: Layout, operands: Sequence[Operand]) -> 
     ]  # fmt: skip
 
 
-def _finish(
-    fx: FunctionContext, layout: Layout, parts: Parts, variant: int | None, dest: Place | None
-) -> Value | None:
+def _finish(fx: FunctionContext, layout: Layout, parts: Parts, variant: int | None, dest: Place | None) -> Value | None:
     if dest is None:
         if is_zst(layout):
             return zst(layout)

@@ -214,9 +214,7 @@ def sig_abi(fx: FunctionContext, sig: FnSig) -> FnAbi:
     )  # fmt: skip
 
 
-def _emit(
-    fx: FunctionContext, function: ir.Value, abi: FnAbi, args: Sequence[Arg], call: s.Call
-) -> Value | None:
+def _emit(fx: FunctionContext, function: ir.Value, abi: FnAbi, args: Sequence[Arg], call: s.Call) -> Value | None:
     """The call itself.  Returns the result where it still has to be written to the destination."""
     if len(args) != len(abi.params):
         raise fx.internal(f"{len(args)} arguments for {len(abi.params)} parameters")

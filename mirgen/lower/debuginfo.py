@@ -60,9 +60,7 @@ class DebugInfo:
             known = self._locations[key] = self._locate(fx, fx.subprogram, source.span, source.scope)
         return known
 
-    def _locate(
-        self, fx: FunctionContext, subprogram: ir.DIValue, span: Span | None, scope: int | None
-    ) -> ir.DIValue:
+    def _locate(self, fx: FunctionContext, subprogram: ir.DIValue, span: Span | None, scope: int | None) -> ir.DIValue:
         """Walks outwards from ``scope`` to the first inlined function; its call site is located in turn."""
         while scope is not None and scope < len(fx.body.scopes):
             entry = fx.body.scopes[scope]

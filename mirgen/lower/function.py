@@ -102,5 +102,3 @@ def _lower_block(fx: FunctionContext, block: int, debug: DebugInfo | None) -> No
     lower_terminator(fx, source.terminator)
     if not fx.b.block.is_terminated:
         raise fx.internal("the terminator left its block open")
-
-

@@ -78,9 +78,7 @@ def kernel_abi(cx: ModuleContext, kernel: Kernel, body: Body) -> tuple[KernelAbi
     return KernelAbi(kernel.name, tuple(entry.param for entry in params), shared), tuple(params)
 
 
-def _entry_param(
-    cx: ModuleContext, kernel: Kernel, name: str, ty: Ty, at: int, shared: int
-) -> EntryParam:
+def _entry_param(cx: ModuleContext, kernel: Kernel, name: str, ty: Ty, at: int, shared: int) -> EntryParam:
     layout = cx.find_layout(ty)
     if layout is None:
         raise UnsupportedError(_refusal(kernel, f"the layout of `{ty.text}` (parameter `{name}`) is not known"))

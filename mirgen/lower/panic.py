@@ -77,9 +77,7 @@ class _Fixed:
 #: Panic functions of the standard library with a message of their own, by path without generics.
 _FIXED: Final[dict[str, _Fixed]] = {
     "core::option::unwrap_failed": _Fixed("called `Option::unwrap()` on a `None` value"),
-    "core::panicking::panic_bounds_check": _Fixed(
-        "index out of bounds: the len is {} but the index is {}", (1, 0)
-    ),
+    "core::panicking::panic_bounds_check": _Fixed("index out of bounds: the len is {} but the index is {}", (1, 0)),
     "core::panicking::panic_misaligned_pointer_dereference": _Fixed(
         "misaligned pointer dereference: address must be a multiple of {:#x} but is {:#x}", (0, 1)
     ),

@@ -98,5 +98,3 @@ def _discriminant(fx: FunctionContext, place: p.Place, result: Layout) -> Value:
         return lower_discriminant(fx, read_place(fx, place), ty, result)
     at = lower_place(fx, place)
     return lower_discriminant(fx, Memory(at.ptr, at.layout, at.align), ty, result)
-
-

@@ -73,5 +73,3 @@ def _pointee_metadata(inner: Ty, outer: Ty) -> int | None:
             return _pointee_metadata(last, other)
         case _:
             return None
-
-

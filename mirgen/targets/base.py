@@ -96,9 +96,7 @@ class Target(Protocol):
         """Adds the target's attributes to an internal function right after its declaration."""
         ...
 
-    def define_kernel(
-        self, cx: ModuleContext, abi: KernelAbi, params: Sequence[EntryParam], body: ir.Function
-    ) -> None:
+    def define_kernel(self, cx: ModuleContext, abi: KernelAbi, params: Sequence[EntryParam], body: ir.Function) -> None:
         """Emits the entry point ``abi.name``: fetches the parameters, calls ``body``, returns.
 
         ``body`` takes the context first where ``hidden_ctx``, then each parameter's ``llvm_types``; it returns void.

@@ -54,9 +54,7 @@ class NvptxTarget:
 
     # ---- kernels -------------------------------------------------------------------------------------------
 
-    def define_kernel(
-        self, cx: ModuleContext, abi: KernelAbi, params: Sequence[EntryParam], body: ir.Function
-    ) -> None:
+    def define_kernel(self, cx: ModuleContext, abi: KernelAbi, params: Sequence[EntryParam], body: ir.Function) -> None:
         """A void function of ``.param`` arguments; pointers come in as global memory."""
         arguments = [argument for param in params for argument in _arguments(param)]
         function = ir.Function(cx.module, ir.FunctionType(types.VOID, [ty for ty, _ in arguments]), abi.name)

@@ -37,9 +37,7 @@ class PlainHost:
     def finish_module(self, cx: ModuleContext) -> None:
         """Nothing is left to do."""
 
-    def define_kernel(
-        self, cx: ModuleContext, abi: KernelAbi, params: Sequence[EntryParam], body: ir.Function
-    ) -> None:
+    def define_kernel(self, cx: ModuleContext, abi: KernelAbi, params: Sequence[EntryParam], body: ir.Function) -> None:
         function = ir.Function(cx.module, ir.FunctionType(types.VOID, (types.PTR,)), abi.name)
         b = ir.IRBuilder(function.append_basic_block("entry"))
         block = function.args[0]

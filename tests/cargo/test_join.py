@@ -39,7 +39,9 @@ def test_a_local_function_is_found_by_its_path() -> None:
 
 def test_a_definition_path_chooses_among_impls_of_one_signature() -> None:
     mat4 = ref(adt("glam::Mat4"))
-    right = header("f32::scalar::mat4::<impl at a.rs:65:1: 65:10>::inverse", ("&'{erased} f32::scalar::mat4::Mat4",), "f32")
+    right = header(
+        "f32::scalar::mat4::<impl at a.rs:65:1: 65:10>::inverse", ("&'{erased} f32::scalar::mat4::Mat4",), "f32"
+    )
     wrong = header("f64::mat4::<impl at b.rs:65:1: 65:10>::inverse", ("&'{erased} f64::mat4::Mat4",), "f32")
     callee = fn("glam::Mat4::inverse", (mat4,), F32, "glam[8184]::f32::scalar::mat4::{impl#0}::inverse")
     assert find(callee, "glam", wrong, right) is right

@@ -80,9 +80,7 @@ def host() -> Host:
     return Host()
 
 
-def _call(
-    lowered: Lowered, kernel: str, args: Sequence[bytes | bytearray | int], level: int
-) -> list[bytes] | Panicked:
+def _call(lowered: Lowered, kernel: str, args: Sequence[bytes | bytearray | int], level: int) -> list[bytes] | Panicked:
     """One run in a forked child, because a panic cannot return."""
     reader, writer = os.pipe()
     child = os.fork()
@@ -114,9 +112,7 @@ def _call(
     return contents
 
 
-def _child(
-    lowered: Lowered, kernel: str, args: Sequence[bytes | bytearray | int], level: int, writer: int
-) -> None:
+def _child(lowered: Lowered, kernel: str, args: Sequence[bytes | bytearray | int], level: int, writer: int) -> None:
     def panic(site: int, one: int, two: int) -> None:
         os.write(writer, b"P" + struct.pack("<iqq", site, one, two))
         os._exit(0)

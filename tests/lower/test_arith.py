@@ -163,4 +163,3 @@ def test_what_no_gpu_has_is_refused(host: Host) -> None:
         evaluate(host, [(ty.bool, 1)], lambda b, a: [(ty.bool, binary("Shl", a[0], a[0]))])
     with pytest.raises(InternalError, match="Neg"):
         evaluate(host, [(ty.u32, 1)], lambda b, a: [(ty.u32, unary("Neg", a[0]))])
-

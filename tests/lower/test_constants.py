@@ -34,9 +34,7 @@ from mirgen.testing.consumers import device_ptx
 from .conftest import Host
 
 
-def memory(
-    data: bytes, *pointers: tuple[int, int, int], align: int = 8, static: str | None = None
-) -> m.MemoryAlloc:
+def memory(data: bytes, *pointers: tuple[int, int, int], align: int = 8, static: str | None = None) -> m.MemoryAlloc:
     """``pointers``: at, allocation, offset."""
     relocations = tuple(m.Relocation(at, 8, alloc, offset) for at, alloc, offset in pointers)
     return m.MemoryAlloc(static, align, data, (), relocations)

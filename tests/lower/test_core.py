@@ -405,9 +405,7 @@ def test_faults_inside_are_internal_errors(host: Host) -> None:
         ([("core::outer", True), ("core::inner", False)], 10),
     ],
 )
-def test_panics_are_reported_where_track_caller_says(
-    host: Host, chain: list[tuple[str, bool]], expected: int
-) -> None:
+def test_panics_are_reported_where_track_caller_says(host: Host, chain: list[tuple[str, bool]], expected: int) -> None:
     """``chain``: inlined functions, outermost first; each is called at line 100 plus its depth."""
     ty = host.ty
     b = BodyBuilder("k", args=[ty.bool], ret=ty.unit)

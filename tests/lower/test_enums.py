@@ -100,7 +100,12 @@ def test_tag_of_two_values_is_one_bit(host: Host) -> None:
 def test_single_variant(host: Host) -> None:
     enum = host.ty.adt("One")
     host.ty.layouts[enum.key] = d.Layout(
-        4, 4, d.ReprScalar(int_scalar(32)), d.FieldsArbitrary((0,)), d.VariantsSingle(0), False,
+        4,
+        4,
+        d.ReprScalar(int_scalar(32)),
+        d.FieldsArbitrary((0,)),
+        d.VariantsSingle(0),
+        False,
         (d.VariantName("A", 7),),
     )
     assert _read(host, enum, bytes(4), host.ty.isize) == 7

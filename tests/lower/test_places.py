@@ -66,9 +66,7 @@ def test_arrays_of_structs(host: Host) -> None:
     inner = ty.array(ty.u16, 3)
     s = ty.struct("R", [ty.u32, inner])
     arr = ty.array(s, 4)
-    b = BodyBuilder(
-        "k", args=[ty.ref(ty.array(ty.u16, 4), mut=True), ty.ref(arr, mut=True), ty.usize], ret=ty.unit
-    )
+    b = BodyBuilder("k", args=[ty.ref(ty.array(ty.u16, 4), mut=True), ty.ref(arr, mut=True), ty.usize], ret=ty.unit)
     out = deref(b.arg(0))
     one = b.let(ty.usize, const(ty.usize, 1))
     element = index(deref(b.arg(1)), b.arg(2))

@@ -48,9 +48,7 @@ def _lookup(path: str) -> Handler | None:
             return None
 
 
-def _lower(
-    ty: LayoutMaker, *bodies: m.Body, kernels: Sequence[str] = ("k",), lookup: Lookup = _lookup
-) -> Lowered:
+def _lower(ty: LayoutMaker, *bodies: m.Body, kernels: Sequence[str] = ("k",), lookup: Lookup = _lookup) -> Lowered:
     return lower_program(program(*bodies, kernels=kernels), ty.layouts, NvptxTarget(), intrinsics=lookup)
 
 

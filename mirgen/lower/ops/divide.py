@@ -121,5 +121,3 @@ def _digit(b: ir.IRBuilder, top: ir.Value, next_digit: ir.Value, d1: ir.Value, d
         left = b.select(step, b.add(left, d1), left)
         active = b.and_(step, b.icmp_unsigned("<", left, base))
     return q
-
-

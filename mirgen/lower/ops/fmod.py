@@ -35,9 +35,7 @@ def _build(b: ir.IRBuilder, args: Sequence[ir.Value]) -> None:
     y_magnitude = b.and_(to_bits(b, y), magnitude_mask)
     undefined = b.or_(
         b.icmp_unsigned(">=", x_magnitude, const(ty, infinity)),
-        b.or_(
-            b.icmp_unsigned("==", y_magnitude, const(ty, 0)), b.icmp_unsigned(">", y_magnitude, const(ty, infinity))
-        ),
+        b.or_(b.icmp_unsigned("==", y_magnitude, const(ty, 0)), b.icmp_unsigned(">", y_magnitude, const(ty, infinity))),
     )
     b.cbranch(undefined, invalid, entry_checks)
 
@@ -95,4 +93,3 @@ def _build(b: ir.IRBuilder, args: Sequence[ir.Value]) -> None:
     result = b.trunc(magnitude, ty) if bits < 64 else magnitude
     sign = b.and_(x_bits, const(ty, 1 << (bits - 1)))
     b.ret(from_bits(b, b.or_(result, sign), x.type))
-

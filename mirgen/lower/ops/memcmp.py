@@ -33,5 +33,3 @@ def _build(b: ir.IRBuilder, args: Sequence[ir.Value]) -> None:
     b.ret(b.sub(b.zext(one, I32), b.zext(two, I32)))
     b.position_at_end(equal)
     b.ret(const(I32, 0))
-
-

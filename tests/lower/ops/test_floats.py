@@ -307,7 +307,7 @@ def test_float_to_float(ops: OpModule, bits: int, other: int) -> None:
     values = set(range(1 << 16)) if bits == 16 else set(patterns(bits, 3000))
     if bits > other:
         # around every midpoint of the smaller format: the double rounding that a detour would make shows here
-        for small in (range(0, infinity(16), 7) if other == 16 else patterns(32)):
+        for small in range(0, infinity(16), 7) if other == 16 else patterns(32):
             at, after = number(small, other), number(small + 1, other)
             if math.isfinite(at) and math.isfinite(after):
                 middle = rounded((Fraction(at) + Fraction(after)) / 2, bits)
