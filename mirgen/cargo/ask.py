@@ -10,7 +10,16 @@ from mirgen.cargo.build import Unit
 from mirgen.cargo.closure import PATH_HEAD, STANDARD_CRATES, Resolver, Unresolved
 from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.expose import ExposureNeededError
-from mirgen.cargo.queries import Overlay, Private, Query, answers, chosen_level, make_overlay, query_source
+from mirgen.cargo.queries import (
+    Overlay,
+    Private,
+    Query,
+    answers,
+    chosen_level,
+    make_overlay,
+    private_item,
+    query_source,
+)
 from mirgen.cargo.source import Names, UnnameableError
 from mirgen.cargo.unit import UnitRecord
 from mirgen.errors import ToolError
@@ -43,7 +52,7 @@ class Asker:
         self._round = 0
 
     def ask(self, stuck: Sequence[Unresolved]) -> bool:
-        """Ask about what is stuck and was not asked before; whether anything was answered.
+        """Ask about what is stuck and was not asked before; whether anything new was asked.
 
         Raises:
             ExposureNeededError: private items of other crates would have to be named.
@@ -59,7 +68,12 @@ class Asker:
             answered |= self._put(dump, queries)
         if self._private and not answered:
             raise ExposureNeededError(frozenset(self._private))
-        return answered
+        return bool(by_unit)
+
+    def is_hopeless(self, unresolved: Unresolved) -> bool:
+        """Whether rustc was asked in vain, or cannot be asked."""
+        key = (unresolved.crate, unresolved.path)
+        return unresolved.has_no_name or (key in self._asked and key not in self._resolver.answers)
 
     def _query(self, unresolved: Unresolved) -> tuple[CrateDump, Query] | None:
         """The question, and the dump of the crate to put it to."""
@@ -143,7 +157,8 @@ def _private_items(output: str, unit: UnitRecord) -> frozenset[Private]:
     if "error[E0603]" not in output:
         return frozenset()
     found = _DEFINED.findall(output)
-    return frozenset(Private(unit.absolute(Path(file)), int(line), int(col)) for file, line, col in found)
+    items = (private_item(unit.absolute(Path(file)), int(line), int(col)) for file, line, col in found)
+    return frozenset(item for item in items if item is not None)
 
 
 def _at_fault(output: str, overlay: Overlay, queries: Sequence[Query]) -> set[str]:

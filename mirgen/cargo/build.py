@@ -155,7 +155,7 @@ def _metadata(cargo: Path, options: CargoOptions) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ToolError("cargo", "cargo metadata failed", command=command, output=done.stderr, status=done.returncode)
-    return cast(dict[str, Any], json.loads(done.stdout))
+    return cast("dict[str, Any]", json.loads(done.stdout))
 
 
 def _package(cargo: Path, options: CargoOptions) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def _run_cargo(command: list[str], environment: dict[str, str]) -> list[dict[str
         assert process.stdout is not None
         for line in process.stdout:
             try:
-                message = cast(dict[str, Any], json.loads(line))
+                message = cast("dict[str, Any]", json.loads(line))
             except json.JSONDecodeError:
                 sys.stderr.write(line)
                 continue

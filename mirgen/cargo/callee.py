@@ -28,12 +28,14 @@ class Callee:
 
     @property
     def trait(self) -> tuple[str, str] | None:
-        """``(self type, trait)`` of ``<X as Trait>::f``."""
+        """``(self type, trait)`` of ``<X as Trait>::f`` and of ``module::<impl Trait for X>::f``."""
         head = self.segments[0]
-        if not head.startswith("<"):
-            return None
-        at = _find_as(head)
-        return (head[1:at], head[at + 4 : -1]) if at >= 0 else None
+        if head.startswith("<") and (at := _find_top_level(head, 1, " as ")) >= 0:
+            return head[1:at], head[at + 4 : -1]
+        owner = self.segments[-2] if len(self.segments) >= 2 else ""
+        if owner.startswith("<impl ") and (at := _find_top_level(owner, 6, " for ")) >= 0:
+            return owner[at + 5 : -1], owner[6:at]
+        return None
 
     @property
     def is_plain(self) -> bool:
@@ -41,13 +43,13 @@ class Callee:
         return not any("<" in segment for segment in self.segments)
 
 
-def _find_as(head: str) -> int:
-    """Position of the `` as `` that splits ``<X as Trait>`` at its top level, or -1."""
-    i = 1
+def _find_top_level(head: str, start: int, word: str) -> int:
+    """Position of ``word`` outside of all brackets that open after ``start``, or -1."""
+    i = start
     while i < len(head) - 1:
         if head[i] in "<([{":
             i = skip_group(head, i)
-        elif head.startswith(" as ", i):
+        elif head.startswith(word, i):
             return i
         else:
             i += 1

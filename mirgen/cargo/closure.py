@@ -104,7 +104,7 @@ class Resolver:
         return known
 
     def find(self, item: FnDefTy | ClosureTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
-        """Where ``item``'s body is, or the reason's tag why it is nowhere.  ``home`` is the dump that printed the call."""
+        """Where ``item``'s body is, or the reason's tag why it is nowhere.  ``home``: the dump that printed the call."""
         key = (item.crate, item.path)
         if key in self.answers:
             return self.answers[key]

@@ -58,6 +58,11 @@ def expose(work: Path, wanted: Iterable[tuple[Path, Private]]) -> bool:
     return True
 
 
+def withdraw(work: Path) -> None:
+    """Forget every exposure: a copy did not compile."""
+    (work / _FILE).unlink(missing_ok=True)
+
+
 def overlays(work: Path) -> Path | None:
     """The map for the wrapper (``MIRGEN_OVERLAYS``), its copies laid out; ``None`` where nothing is exposed."""
     packages = _load(work)

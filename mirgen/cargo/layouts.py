@@ -53,4 +53,4 @@ def _ask(
     run_shim(shim, ["layouts", "--unit", str(dump.unit.record), "--types", str(query), "--out", str(out)])
     unit = load_layouts(out, dump.crate)
     layouts.update(unit.layouts)
-    failures.update(((dump.crate, text), reason) for text, reason in unit.failures.items())
+    failures.update(unit.failures)

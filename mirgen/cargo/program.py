@@ -10,13 +10,13 @@ from mirgen.analysis.doomed import without_addresses
 from mirgen.cargo.ask import Asker
 from mirgen.cargo.build import CargoBuild, Unit, cargo_build
 from mirgen.cargo.closure import Closure, Reached, Resolver, close
-from mirgen.cargo.expose import ExposureNeededError, expose
+from mirgen.cargo.expose import ExposureNeededError, expose, withdraw
 from mirgen.cargo.options import CargoOptions
 from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.kernels import MarkedKernel, find_kernels
 from mirgen.cargo.layouts import ask_layouts
 from mirgen.cargo.unresolved import unresolved_diagnostic
-from mirgen.errors import Diagnostic, UnsupportedError
+from mirgen.errors import Diagnostic, ToolError, UnsupportedError
 from mirgen.ingest import Header
 from mirgen.layout.data import Layout
 from mirgen.mir.body import Body, Kernel, Param, Program
@@ -59,7 +59,12 @@ def close_built(
         except ExposureNeededError as needed:
             if not expose(build.work_dir, needed.items):
                 return build, close_program(build, is_intrinsic, kernels, expose_more=False)
+        try:
             build = cargo_build(replace(options, quiet=True))
+        except ToolError:
+            withdraw(build.work_dir)
+            build = cargo_build(replace(options, quiet=True))
+            return build, close_program(build, is_intrinsic, kernels, expose_more=False)
 
 
 def close_program(
@@ -125,7 +130,7 @@ class _Closer:
             for name, (_, closure) in list(chosen.items()):
                 if closure.unresolved:
                     again = self._close_kernel(known[name])
-                    if _hopes(again[1]) <= _hopes(closure):
+                    if self._distance(again[1]) <= self._distance(closure):
                         chosen[name] = again
         self._refuse_unresolved(chosen)
         return self._assemble(marked, chosen)
@@ -158,12 +163,16 @@ class _Closer:
         for level in _tried(kernel.levels):
             reached = Reached(root.bodies([level])[level], root)
             closure = close([reached], self._resolver)
-            if best is None or _hopes(closure) < _hopes(best[1]):
+            if best is None or self._distance(closure) < self._distance(best[1]):
                 best = (reached, closure)
             if not any(u.may_be_inlined and u.reached.dump is root for u in closure.unresolved):
                 break
         assert best is not None
         return best
+
+    def _distance(self, closure: Closure) -> tuple[int, int]:
+        """How far a closure is from whole: what rustc can no longer be asked about weighs most."""
+        return sum(map(self._asker.is_hopeless, closure.unresolved)), len(closure.unresolved)
 
     @staticmethod
     def _refuse_unresolved(chosen: dict[str, tuple[Reached, Closure]]) -> None:
@@ -221,11 +230,6 @@ class _Closer:
                 if trivial is not None:
                     constants[key] = trivial.value
         return constants
-
-
-def _hopes(closure: Closure) -> tuple[int, int]:
-    """How far a closure is from whole: what no question can be put about weighs most."""
-    return sum(u.has_no_name for u in closure.unresolved), len(closure.unresolved)
 
 
 def _tried(levels: Sequence[Header]) -> list[Header]:

@@ -23,6 +23,7 @@ from mirgen.mir.ty import FnDefTy
 
 MODULE = "__mirgen_queries"
 _LEVELS = 4
+_ITEM = re.compile(r"(pub(\([^)]*\))?\s+)?(default|const|async|unsafe|extern|mod|fn|struct|enum|union|trait|type|static)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,19 @@ class Private:
     file: Path
     line: int
     col: int
+
+
+def private_item(file: Path, line: int, col: int) -> Private | None:
+    """The item whose definition rustc says begins there; ``None`` where no item that can have a visibility does.
+
+    rustc prints column 0 for a file that is not what it compiled (a copy was); the item is then the line's first.
+    """
+    try:
+        text = file.read_text(encoding="utf-8").splitlines()[line - 1]
+    except (OSError, IndexError, UnicodeDecodeError):
+        return None
+    start = col - 1 if col > 0 else len(text) - len(text.lstrip())
+    return Private(file, line, start + 1) if _ITEM.match(text, start) else None
 
 
 def make_overlay(

@@ -22,7 +22,7 @@ NVPTX_TARGET = "nvptx64-nvidia-cuda"
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """One rustc: ``release`` like ``1.96.0`` or ``1.97.0-nightly``; ``library`` is its ``rust-src``, where installed."""
+    """One rustc: ``release`` like ``1.96.0`` or ``1.97.0-nightly``; ``library`` is its ``rust-src``, if installed."""
 
     rustc: Path
     release: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +62,7 @@ def _sources(args: list[str], cwd: Path, manifest_dir: Path) -> tuple[Path, Path
 def _externs(args: list[str]) -> dict[str, Path]:
     """``--extern [options:]name=path``."""
     found: dict[str, Path] = {}
-    for option, value in zip(args, args[1:], strict=False):
+    for option, value in itertools.pairwise(args):
         if option == "--extern" and "=" in value:
             name, path = value.split("=", 1)
             found[name.rpartition(":")[2]] = Path(path)

@@ -34,6 +34,12 @@ def test_trait_call_is_split_at_its_own_as() -> None:
     assert parsed.trait == ("a::W<<u8 as b::T>::Out>", "c::Tr<<u8 as d::V>::O>")
 
 
+def test_an_impl_apart_from_its_type_names_both() -> None:
+    parsed = parse_callee("generic::<impl Vector<[u32; N]> for x4<u32x4>>::to_scalars")
+    assert parsed.trait == ("x4<u32x4>", "Vector<[u32; N]>")
+    assert parse_callee("core::slice::<impl [f32]>::iter").trait is None
+
+
 def test_definition_is_read_from_a_late_bound_region() -> None:
     text = (
         "for<Region(BrNamed(DefId(15:2359 ~ glam[8184]::f32::scalar::mat4::{impl#0}::inverse::'_)))> "
