@@ -10,7 +10,7 @@ import hashlib
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,7 +68,7 @@ class Progress:
             print(status_line(verb, rest), file=sys.stderr, flush=True)
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
+    def stage(self, name: str) -> Generator[None]:
         start = time.perf_counter()
         yield
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -273,9 +273,10 @@ def _warn_of_spills(resources: dict[str, Resources], arch: str, progress: Progre
     for name, used in resources.items():
         if used.spill_stores or used.spill_loads:
             progress.status(
-                "Warning", f"kernel `{name}` spills on {arch}: {used.spill_stores} bytes stored, {used.spill_loads} loaded "
-                "per thread"
-            )  # fmt: skip
+                "Warning",
+                f"kernel `{name}` spills on {arch}: "
+                f"{used.spill_stores} bytes stored, {used.spill_loads} loaded per thread",
+            )
 
 
 def _profile_folder(profile: str) -> str:
