@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{json, Value};
@@ -40,7 +41,7 @@ fn every_type_of_the_corpus_has_a_layout() {
     let Some(sources) = corpus() else { return };
     for rustc in rustcs() {
         for (name, at_least) in [("layouts", 60), ("language", 110), ("iterators", 450), ("closures", 60)] {
-            let recorded = Recorded::new(&rustc, &sources.join(format!("{name}.rs")), name, &[]);
+            let recorded = Recorded::new(&rustc, &sources.join(format!("{name}.rs")), name);
             let dump = recorded.dump();
             let document = recorded.layouts(dump["types"].as_array().unwrap());
             let failures = document["failures"].as_array().unwrap();
@@ -63,7 +64,7 @@ fn every_type_of_the_corpus_has_a_layout() {
 fn known_layouts_of_the_corpus() {
     let Some(sources) = corpus() else { return };
     for rustc in rustcs() {
-        let recorded = Recorded::new(&rustc, &sources.join("layouts.rs"), "layouts", &[]);
+        let recorded = Recorded::new(&rustc, &sources.join("layouts.rs"), "layouts");
         let document = recorded.layouts_of(&["A16", "Pk", "W", "Reordered", "Neg", "Multi", "Big", "Nest"]);
         let layout = |ty: &str| find(&document, ty)["layout"].clone();
         assert_eq!((&layout("A16")["size"], &layout("A16")["align"]), (&json!(16), &json!(16)));
@@ -114,8 +115,8 @@ fn awkward_types() {
     for rustc in rustcs() {
         let dir = tempfile::tempdir().unwrap();
         let source = dir.path().join("awkward.rs");
-        std::fs::write(&source, AWKWARD).unwrap();
-        let recorded = Recorded::new(&rustc, &source, "awkward", &[]);
+        fs::write(&source, AWKWARD).unwrap();
+        let recorded = Recorded::new(&rustc, &source, "awkward");
         let closure = "{use_them::{closure#0} closure_kind_ty=i8 closure_sig_as_fn_ptr_ty=for<Region(BrAnon)> extern \
                        \"rust-call\" fn((&'^0 u32,)) -> u32 upvar_tys=(u32,)}";
         let map = format!("std::iter::Map<std::slice::Iter<'{{erased}}, u32>, {closure}>");
@@ -195,14 +196,79 @@ fn awkward_types() {
     }
 }
 
+const BODIES: &str = r#"
+#![allow(dead_code)]
+use std::hint::black_box;
+pub mod m {
+    use std::hint::black_box;
+    pub struct X(pub u8);
+    pub trait T { fn t(&self) -> u32; fn d(&self) -> u32 { struct Def(u8, u32); black_box(&Def(1, 2)).1 } }
+    impl X { pub fn inherent(&self) { enum L { A(u32), B } black_box(L::A(1)); black_box(L::B); } }
+    impl T for X { fn t(&self) -> u32 { struct M { a: u8, b: u16 } black_box(&M { a: 1, b: 3 }).b as u32 } }
+    impl T for u64 { fn t(&self) -> u32 { struct M { a: u64, b: u16 } black_box(&M { a: 1, b: 3 }).b as u32 } }
+}
+pub fn f(k: u32) -> u32 {
+    #[repr(u8)] #[derive(Clone, Copy)] enum E { A = 3, B = 200 }
+    struct G<T>(T, u8);
+    let c = |x: u32| { struct InC(u32, u8); black_box(&InC(x, 1)).0 };
+    let r = { struct Twice(u8); black_box(&Twice(1)).0 as u32 };
+    let s = { struct Twice(u64, u8); black_box(&Twice(1, 1)).0 as u32 };
+    black_box((G(k, 1), Some(E::A), if k == 0 { E::A } else { E::B }));
+    let g = G(k, 7);
+    c(1) + r + s + [1u32].iter().map(move |x| x + g.0 + g.1 as u32).sum::<u32>()
+}
+macro_rules! make { ($n:ident) => { pub fn $n() { struct Made(u16); black_box(&Made(2)); } } }
+make!(made);
+"#;
+
+#[test]
+fn types_inside_bodies() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("src")).unwrap();
+    let source = dir.path().join("src/bodies.rs");
+    // Sources that refer to their surroundings are copied with them.
+    fs::write(dir.path().join("text"), "text").unwrap();
+    fs::write(&source, format!("{BODIES}\npub const TEXT: &str = include_str!(\"../text\");\n")).unwrap();
+    for rustc in rustcs() {
+        let recorded = Recorded::new_in(&rustc, &source, "bodies", Some(dir.path()));
+        let document = recorded.layouts_of(&[
+            "f::E",
+            "f::G<u32>",
+            "f::Twice",
+            "f::Twice#1",
+            "f::{closure#0}::InC",
+            "m::X::inherent::L",
+            "m::T::d::Def",
+            "<m::X as m::T>::t::M",
+            "<u64 as m::T>::t::M",
+            "std::option::Option<f::E>",
+            "(f::G<u32>, [f::E; ValTree(Leaf(0x0000000000000003): usize)], m::X)",
+            "fn(f::E) {f::g}",
+            "u8",
+            "made::Made",
+        ]);
+        let size = |ty: &str| find(&document, ty)["layout"]["size"].as_u64().unwrap();
+        assert_eq!(names(find(&document, "f::E")), [("A", "3"), ("B", "200")]);
+        assert_eq!(names(find(&document, "m::X::inherent::L")), [("A", "0"), ("B", "1")]);
+        assert_eq!((size("f::Twice"), size("f::Twice#1"), size("f::{closure#0}::InC")), (1, 16, 8));
+        assert_eq!((size("<m::X as m::T>::t::M"), size("<u64 as m::T>::t::M")), (4, 16));
+        assert_eq!((size("f::G<u32>"), size("m::T::d::Def")), (8, 8));
+        assert_eq!(names(find(&document, "std::option::Option<f::E>")), [("None", "0"), ("Some", "1")]);
+        assert_eq!(find(&document, "f::E")["checked_by"], json!(["print-type-sizes"]));
+        let failures = document["failures"].as_array().unwrap();
+        assert_eq!(failures.len(), 1, "{failures:?}");
+        assert!(failures[0]["reason"].as_str().unwrap().contains("a macro made it"), "{failures:?}");
+    }
+}
+
 #[test]
 fn no_std_crates_are_asked_without_std() {
     let dir = tempfile::tempdir().unwrap();
     let source = dir.path().join("bare.rs");
-    std::fs::write(&source, "#![no_std] pub struct S(pub core::cell::Cell<u16>); pub fn f(s: &S) -> u16 { s.0.get() }")
+    fs::write(&source, "#![no_std] pub struct S(pub core::cell::Cell<u16>); pub fn f(s: &S) -> u16 { s.0.get() }")
         .unwrap();
     for rustc in rustcs() {
-        let recorded = Recorded::new(&rustc, &source, "bare", &[]);
+        let recorded = Recorded::new(&rustc, &source, "bare");
         let document = recorded.layouts_of(&["S", "core::cell::Cell<u16>"]);
         assert_eq!(find(&document, "S")["layout"]["size"], 2);
         assert_eq!(find(&document, "core::cell::Cell<u16>")["layout"]["align"], 2);

@@ -33,12 +33,14 @@ pub struct Answers {
     pub writer: Writer,
     /// Items with which something is wrong.
     pub unusable: BTreeSet<usize>,
+    /// Items that rustc refuses, with its reason.
+    pub refused: BTreeMap<usize, String>,
     /// Items that go without their implementations, which rustc refuses.
     pub bare: BTreeSet<usize>,
     /// Library features that the types' paths need.
     pub features: BTreeSet<String>,
     /// The attribute that prints layouts, as this rustc calls it.
-    attribute: &'static str,
+    pub attribute: &'static str,
 }
 
 /// Features without which the generated crates do not compile.
@@ -67,11 +69,11 @@ pub fn ask(
             asked,
             writer,
             unusable: BTreeSet::new(),
+            refused: BTreeMap::new(),
             bare: BTreeSet::new(),
             features: FEATURES.iter().map(|feature| (*feature).to_owned()).collect(),
             attribute: if rustc.minor() >= (1, 96) { "rustc_dump_layout" } else { "rustc_layout" },
         },
-        refused: BTreeMap::new(),
     };
     let args: Vec<String> = externs.args(own);
     let mut args = args;
@@ -159,23 +161,30 @@ impl Asked {
     }
 }
 
+impl Answers {
+    /// Whether nothing that a type's source names was refused.
+    pub fn can_be_named(&self, index: usize) -> bool {
+        let Some(source) = &self.asked[index].source else { return false };
+        let needs = self.writer.closure_of(source.needs.clone(), &self.bare);
+        needs.iter().all(|item| !self.refused.contains_key(item))
+    }
+}
+
 struct Asking {
     answers: Answers,
-    /// Items that rustc refuses, with its reason.
-    refused: BTreeMap<usize, String>,
 }
 
 impl Asking {
     /// Fails the types that need a refused item; says whether any type is left to ask for.
     fn refuse_dependents(&mut self) -> bool {
-        let refused: BTreeSet<usize> = self.refused.keys().copied().collect();
+        let refused: BTreeSet<usize> = self.answers.refused.keys().copied().collect();
         self.answers.writer.strip(&mut self.answers.bare, &refused);
         for at in 0..self.answers.asked.len() {
             let needs = self.answers.asked[at].source.as_ref().map(|source| source.needs.clone()).unwrap_or_default();
             let all = self.answers.writer.closure_of(needs, &self.answers.bare);
             let asked = &mut self.answers.asked[at];
             if let (true, Some((_, reason))) =
-                (asked.pending(), self.refused.iter().find(|(index, _)| all.contains(index)))
+                (asked.pending(), self.answers.refused.iter().find(|(index, _)| all.contains(index)))
             {
                 asked.outcome = Err(reason.clone());
             }
@@ -241,7 +250,7 @@ impl Asking {
                 }
                 Owner::Alias(_) => false,
                 Owner::Impls(index) => self.answers.bare.insert(index),
-                Owner::Definition(index) => self.refused.insert(index, reason).is_none(),
+                Owner::Definition(index) => self.answers.refused.insert(index, reason).is_none(),
             };
         }
         Ok(progress)
@@ -250,7 +259,7 @@ impl Asking {
     fn needs_refused(&self, index: usize) -> bool {
         let needs = self.answers.asked[index].source.as_ref().map(|source| source.needs.clone()).unwrap_or_default();
         let all = self.answers.writer.closure_of(needs, &self.answers.bare);
-        all.iter().any(|item| self.refused.contains_key(item))
+        all.iter().any(|item| self.answers.refused.contains_key(item))
     }
 
     fn mark_unusable(&mut self, owner: Owner) {
@@ -279,7 +288,7 @@ impl Asking {
 }
 
 /// `Layout {..}` out of `layout_of(T) = Layout {..}`.
-fn printed_layout(message: &str) -> Option<&str> {
+pub fn printed_layout(message: &str) -> Option<&str> {
     let rest = message.strip_prefix("layout_of(")?;
     let at = rest.find(") = Layout {\n")?;
     Some(&rest[at + ") = ".len()..])

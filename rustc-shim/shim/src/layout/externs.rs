@@ -52,13 +52,13 @@ impl Externs {
             }
         }
         let libs = target_libs(unit, rustc);
-        let has = |name: &str| libs.iter().any(|file| file.starts_with(&format!("lib{name}-")));
+        let has = |name: &str| libs.iter().any(|file| crate_name(Path::new(file)).as_deref() == Some(name));
         let (has_std, has_alloc) = (has("std"), has("alloc"));
         let mut externs: BTreeSet<String> = crates.keys().cloned().collect();
         externs.insert("core".to_owned());
         externs.extend(has_alloc.then(|| "alloc".to_owned()));
         externs.extend(has_std.then(|| "std".to_owned()));
-        let names = Names { krate: OWN.to_owned(), externs, ambiguous };
+        let names = Names { krate: format!("::{OWN}"), externs, locals: HashMap::new(), ambiguous };
         Ok(Self { names, crates, search, has_std, has_alloc })
     }
 
@@ -127,5 +127,6 @@ mod tests {
     fn names_come_from_files() {
         assert_eq!(crate_name(Path::new("/t/libserde_core-1f.rmeta")).unwrap(), "serde_core");
         assert_eq!(crate_name(Path::new("/t/libfoo.rlib")).unwrap(), "foo");
+        assert_eq!(crate_name(Path::new("liballoc.rmeta")).unwrap(), "alloc");
     }
 }

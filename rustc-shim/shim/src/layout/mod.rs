@@ -6,6 +6,7 @@ pub mod check;
 pub mod debug;
 pub mod debuginfo;
 pub mod externs;
+pub mod local;
 pub mod own;
 pub mod query;
 pub mod read;
@@ -25,6 +26,7 @@ use crate::files;
 use crate::invoke::{Run, Rustc};
 use crate::layout::ask::Asked;
 use crate::layout::debuginfo::Kind;
+use crate::layout::local::find::Wanted;
 use crate::layout::ty::Ty;
 use crate::unit::Unit;
 use crate::wire::{Compiler, LayoutDocument, LayoutFailure, TypeLayout, Variants};
@@ -71,9 +73,11 @@ pub fn layouts(
     let externs = externs::Externs::of(unit_path, unit, rustc)?;
     let workshop = query::Workshop::new(unit_path, "layouts")?;
     let mut answers = ask::ask(&texts, unit, rustc, &externs, &own_metadata, &workshop)?;
+    local::ask(&mut answers, unit, rustc, &externs, &workshop)?;
     let mut witness = witness::witness(&mut answers, unit, rustc, &externs, &own_metadata, &workshop)?;
     let unknown: Vec<usize> = (0..answers.asked.len())
         .filter(|index| witness::only_value(&answers.asked[*index]) && !witness.infos.contains_key(index))
+        .filter(|index| answers.can_be_named(*index))
         .collect();
     let private = ask::discriminants(&answers, &unknown, unit, rustc, &externs, &own_metadata, &workshop)?;
     witness.discriminants.extend(private.into_iter().map(|(index, value)| (index, value.to_string())));
@@ -191,8 +195,26 @@ impl Judge<'_> {
         if let Some(kind) = [&local, &path].iter().find_map(|path| self.witness.definitions.get(*path)) {
             return Ok(Some(kind.clone()));
         }
+        let wanted = match &asked.ty {
+            Some(Ty::Path(path)) => Wanted::of(path),
+            _ => None,
+        };
         let own = self.own()?;
-        Ok([&local, &path].iter().find_map(|path| own.definitions.get(*path)).cloned())
+        if let Some(kind) = [&local, &path].iter().find_map(|path| own.definitions.get(*path)) {
+            return Ok(Some(kind.clone()));
+        }
+        // Inside methods the two texts name the surroundings differently.
+        let Some(wanted) = wanted else { return Ok(None) };
+        let tail = format!("::{}::{}", wanted.function, wanted.name);
+        let mut fitting =
+            own.definitions.iter().filter(|(path, _)| path.ends_with(&tail)).map(|(_, kind)| kind.clone());
+        let first = fitting.next();
+        Ok(first.map(|first| {
+            fitting.fold(first, |mut all, other| {
+                all.merge(&other);
+                all
+            })
+        }))
     }
 }
 

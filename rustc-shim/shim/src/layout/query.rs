@@ -14,6 +14,8 @@ use crate::unit::Unit;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
     pub line: Option<usize>,
+    /// The file and the byte that it points at, wherever that is.
+    pub place: Option<(String, usize)>,
     /// `E0603`.
     pub code: Option<String>,
     pub message: String,
@@ -58,6 +60,7 @@ struct Code {
 struct Span {
     file_name: String,
     line_start: usize,
+    byte_start: usize,
     is_primary: bool,
 }
 
@@ -136,6 +139,7 @@ pub fn errors(output: &Output) -> Result<Vec<Said>> {
         let primary = diagnostic.spans.iter().find(|span| span.is_primary);
         out.push(Said {
             line: primary.filter(|span| span.file_name.ends_with(".rs")).map(|span| span.line_start),
+            place: primary.map(|span| (span.file_name.clone(), span.byte_start)),
             code: diagnostic.code.map(|code| code.code),
             message: diagnostic.message,
             notes: diagnostic.children.into_iter().map(|child| child.message).collect(),

@@ -7,15 +7,17 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
-use crate::layout::ty::{Arg, Bound, ClosureKind, Path, Region, Segment, Sig, Ty};
+use crate::layout::ty::{key, Arg, Bound, ClosureKind, Path, Region, Segment, Sig, Ty};
 
 /// Which crates a path may start with.
 #[derive(Debug, Clone)]
 pub struct Names {
-    /// The crate whose paths have no crate in front.
+    /// How the crate is named whose paths have no crate in front: `::name` or `crate`.
     pub krate: String,
     /// Crates that can be named, the standard ones included.
     pub externs: BTreeSet<String>,
+    /// Items inside bodies that can be named where the text goes, by [`ty::key`] of their path.
+    pub locals: HashMap<String, String>,
     /// Crates that exist in more than one version: a path through them could mean either.
     pub ambiguous: BTreeSet<String>,
 }
@@ -95,13 +97,13 @@ impl Writer {
     /// The path as another crate writes it, without arguments.
     fn absolute(&self, path: &Path) -> Result<String, String> {
         let Some((last, parents)) = path.split_last() else { return Err("a path is empty".to_owned()) };
-        if parents.iter().any(|segment| !segment.args.is_empty()) {
-            return Err(format!("`{}` is inside something generic", last.name));
+        if !path.iter().all(Segment::is_plain) || parents.iter().any(|segment| !segment.args.is_empty()) {
+            return Err(format!("`{}` is inside a body and has no path", key(path)));
         }
         let first = &parents.first().unwrap_or(last).name;
         let mut text = String::new();
         if !self.names.externs.contains(first) {
-            let _ = write!(text, "::{}", self.names.krate);
+            text.push_str(&self.names.krate);
         } else if self.names.ambiguous.contains(first) {
             return Err(format!("there are several crates `{first}`: a path through it is ambiguous"));
         }
@@ -112,7 +114,7 @@ impl Writer {
     }
 
     /// An alias of a path that takes arguments like the given ones.
-    fn alias(&mut self, path: &Path, args: &[Arg]) -> Result<usize, String> {
+    pub fn alias(&mut self, path: &Path, args: &[Arg]) -> Result<usize, String> {
         let text = self.absolute(path)?;
         let mut parameters = String::new();
         let mut arguments = String::new();
@@ -367,14 +369,16 @@ impl One<'_> {
 
     fn path(&mut self, path: &Path, is_trait: bool) -> Result<(), String> {
         let Some(last) = path.last() else { return Err("a path is empty".to_owned()) };
-        let name = if is_trait {
+        let name = if let Some(local) = self.writer.names.locals.get(&key(path)) {
+            local.clone()
+        } else if is_trait {
             self.writer.absolute(path)?
         } else {
             let index = self.writer.alias(path, &last.args)?;
             self.needs.insert(index);
             format!("__S{index}")
         };
-        self.segment(&Segment { name, args: last.args.clone() }, is_trait)
+        self.segment(&Segment { name, nth: 0, args: last.args.clone() }, is_trait)
     }
 
     fn segment(&mut self, segment: &Segment, is_trait: bool) -> Result<(), String> {
@@ -408,7 +412,9 @@ mod tests {
 
     fn writer() -> Writer {
         let externs = ["core", "alloc", "std", "dep", "two"].map(str::to_owned).into();
-        Writer::new(Names { krate: "mine".into(), externs, ambiguous: ["two".to_owned()].into() })
+        let locals = [("f::S#1".to_owned(), "S".to_owned())].into();
+        let ambiguous = ["two".to_owned()].into();
+        Writer::new(Names { krate: "::mine".into(), externs, locals, ambiguous })
     }
 
     /// A type's source and the aliases that it names.
@@ -431,7 +437,9 @@ mod tests {
         assert_eq!(of("Opt<ValTree(Leaf(0x03): u8)>"), constant);
         assert_eq!(of("<u8 as Tr>::Out<u16>"), "<u8 as ::mine::Tr>::Out<u16, > ");
         assert!(writer().write(&parse("two::X").unwrap()).unwrap_err().contains("several crates"));
-        assert!(writer().write(&parse("f<u8>::X").unwrap()).unwrap_err().contains("generic"));
+        assert!(writer().write(&parse("f<u8>::X").unwrap()).unwrap_err().contains("inside"));
+        assert!(writer().write(&parse("f::S#2").unwrap()).unwrap_err().contains("inside"));
+        assert_eq!(of("f::S#1<u8>"), "S<u8, > ");
     }
 
     #[test]

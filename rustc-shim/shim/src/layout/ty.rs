@@ -26,11 +26,30 @@ pub enum Arg {
 /// One segment of a path and its generic arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Segment {
+    /// An identifier, or text that source cannot write: `{closure#0}`, `<a::B as c::D>`, `<impl at ..>`.
     pub name: String,
+    /// Which of several items of this name in the same place: `#1`.
+    pub nth: usize,
     pub args: Vec<Arg>,
 }
 
+impl Segment {
+    /// Whether source can write the segment.
+    pub fn is_plain(&self) -> bool {
+        self.nth == 0 && !self.name.starts_with(['{', '<'])
+    }
+}
+
 pub type Path = Vec<Segment>;
+
+/// A path without arguments, as one text.
+pub fn key(path: &[Segment]) -> String {
+    let names = path.iter().map(|segment| match segment.nth {
+        0 => segment.name.clone(),
+        nth => format!("{}#{nth}", segment.name),
+    });
+    names.collect::<Vec<_>>().join("::")
+}
 
 /// A function signature; `bound` counts the region variables of its binder.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -104,12 +123,44 @@ impl Ty {
     /// The path of an ADT without generic arguments.
     pub fn adt_path(&self) -> Option<String> {
         match self {
-            Self::Path(path) => {
-                let names: Vec<&str> = path.iter().map(|segment| segment.name.as_str()).collect();
-                Some(names.join("::"))
-            }
+            Self::Path(path) => Some(key(path)),
             _ => None,
         }
+    }
+
+    /// Calls `each` with every path of an ADT inside.
+    pub fn paths<'a>(&'a self, each: &mut dyn FnMut(&'a Path)) {
+        match self {
+            Self::Primitive(_) => {}
+            Self::Tuple(elems) => elems.iter().for_each(|elem| elem.paths(each)),
+            Self::Ref { to, .. } | Self::Ptr { to, .. } => to.paths(each),
+            Self::Array { elem, .. } => elem.paths(each),
+            Self::Slice(elem) => elem.paths(each),
+            Self::Path(path) => {
+                each(path);
+                arguments(path, each);
+            }
+            Self::FnPtr(sig) => sig.inputs.iter().chain([&sig.output]).for_each(|ty| ty.paths(each)),
+            // Zero-sized whatever its signature.
+            Self::FnDef { .. } => {}
+            Self::Closure { upvars, .. } => upvars.iter().for_each(|upvar| upvar.paths(each)),
+            Self::Dyn(bounds) => bounds.iter().for_each(|bound| arguments(&bound.path, each)),
+            Self::Projection { of, bound, name } => {
+                of.paths(each);
+                arguments(bound, each);
+                name.args.iter().for_each(|arg| argument(arg, each));
+            }
+        }
+    }
+}
+
+fn arguments<'a>(path: &'a [Segment], each: &mut dyn FnMut(&'a Path)) {
+    path.iter().flat_map(|segment| &segment.args).for_each(|arg| argument(arg, each));
+}
+
+fn argument<'a>(arg: &'a Arg, each: &mut dyn FnMut(&'a Path)) {
+    if let Arg::Type(ty) | Arg::Assoc(_, ty) = arg {
+        ty.paths(each);
     }
 }
 
@@ -243,10 +294,13 @@ impl<'a> Reader<'a> {
             }
             return Ok(Ty::FnPtr(sig));
         }
-        if rest.starts_with('<') && !rest.starts_with("<impl ") {
+        if rest.starts_with("<impl ") {
+            return Ok(Ty::Path(self.path()?));
+        }
+        if rest.starts_with('<') {
             return self.projection();
         }
-        for unnameable in ["impl ", "Opaque(", "<", "unsafe<", "field_of!("] {
+        for unnameable in ["impl ", "Opaque(", "unsafe<", "field_of!("] {
             if rest.starts_with(unnameable) {
                 return Err(format!("`{}` is no type of its own: rustc has not resolved it", self.near()));
             }
@@ -266,11 +320,14 @@ impl<'a> Reader<'a> {
 
     /// At `<T as Trait>::Name`.
     fn projection(&mut self) -> Result<Ty, String> {
+        let start = self.at;
         self.need("<")?;
         let of = Box::new(self.ty()?);
         self.need(" as ")?;
         let bound = self.path()?;
-        self.need(">::")?;
+        self.need(">")?;
+        let qualified = &self.text[start..self.at];
+        self.need("::")?;
         let mut rest = self.path()?;
         match rest.pop() {
             Some(name) if rest.is_empty() => Ok(match (&*of, bound.last()) {
@@ -282,7 +339,13 @@ impl<'a> Reader<'a> {
                 }
                 _ => Ty::Projection { of, bound, name },
             }),
-            _ => Err(format!("unknown associated type before `{}`", self.near())),
+            // An item in the body of a method.
+            Some(name) => {
+                rest.insert(0, Segment { name: qualified.to_owned(), nth: 0, args: Vec::new() });
+                rest.push(name);
+                Ok(Ty::Path(rest))
+            }
+            None => Err(format!("unknown associated type before `{}`", self.near())),
         }
     }
 
@@ -452,18 +515,20 @@ impl<'a> Reader<'a> {
     fn path(&mut self) -> Result<Path, String> {
         let mut out = Vec::new();
         loop {
-            let name = self.ident();
+            let name = match self.rest().chars().next() {
+                Some('{') => format!("{{{}}}", self.braced()?),
+                Some('<') if self.rest().starts_with("<impl ") => self.impl_block()?,
+                _ => self.ident().to_owned(),
+            };
             if name.is_empty() {
                 return Err(format!("`{}` is no part of a path that source can name", self.near()));
             }
-            if self.rest().starts_with('#') {
-                return Err(format!("`{name}{}` cannot be told from another item of its name", self.near()));
-            }
-            if self.rest().starts_with("::<impl ") {
-                return Err(format!("`{}` is no part of a path that source can name", self.near()));
-            }
+            let nth = if self.eat("#") { self.number()? } else { 0 };
             let mut args = Vec::new();
-            if self.eat("<") || self.eat("::<") {
+            let generic = self.rest().starts_with('<') || self.rest().starts_with("::<");
+            if generic && !self.rest().starts_with("::<impl ") {
+                self.eat("::");
+                self.eat("<");
                 while !self.eat(">") {
                     args.push(self.arg()?);
                     if !self.eat(", ") && !self.rest().starts_with('>') {
@@ -471,11 +536,31 @@ impl<'a> Reader<'a> {
                     }
                 }
             }
-            out.push(Segment { name: name.to_owned(), args });
+            out.push(Segment { name, nth, args });
             if !self.eat("::") {
                 return Ok(out);
             }
         }
+    }
+
+    /// `<impl at file:1:2: 3:4>`, which may hold `>` only as part of `->`.
+    fn impl_block(&mut self) -> Result<String, String> {
+        let rest = self.rest();
+        let mut open = 0usize;
+        let bytes = rest.as_bytes();
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'<' => open += 1,
+                b'>' if at > 0 && bytes[at - 1] == b'-' => {}
+                b'>' => open -= 1,
+                _ => {}
+            }
+            if open == 0 {
+                self.at += at + 1;
+                return Ok(rest[..=at].to_owned());
+            }
+        }
+        Err("an impl block's text does not end".to_owned())
     }
 
     fn arg(&mut self) -> Result<Arg, String> {
@@ -575,6 +660,23 @@ mod tests {
     }
 
     #[test]
+    fn items_in_bodies_have_paths_of_their_own() {
+        for (text, names) in [
+            ("f::S#1", &["f", "S"][..]),
+            ("f::{closure#0}::S", &["f", "{closure#0}", "S"]),
+            ("<a::X<u8> as b::T>::m::S<u8>", &["<a::X<u8> as b::T>", "m", "S"]),
+            ("a::<impl at x.rs:1:1: 2:2>::m::S", &["a", "<impl at x.rs:1:1: 2:2>", "m", "S"]),
+            ("<impl at x.rs:1:1: 2:2>::m::S", &["<impl at x.rs:1:1: 2:2>", "m", "S"]),
+        ] {
+            let Ty::Path(path) = parse(text).unwrap() else { panic!("{text}") };
+            assert_eq!(path.iter().map(|segment| segment.name.as_str()).collect::<Vec<_>>(), names);
+        }
+        let Ty::Path(path) = parse("f::S#1").unwrap() else { panic!() };
+        assert_eq!(path[1].nth, 1);
+        assert!(!path[1].is_plain());
+    }
+
+    #[test]
     fn nested_closures_keep_to_their_braces() {
         let inner =
             "{a::{closure#0} closure_kind_ty=i8 closure_sig_as_fn_ptr_ty=extern \"rust-call\" fn((u32,)) -> u32 \
@@ -604,11 +706,9 @@ mod tests {
             ("<T/#0 as core::iter::Iterator>::Item", "generic parameter"),
             ("impl core::marker::Sized", "resolved"),
             ("Opaque(DefId(0:1 ~ a), [])", "resolved"),
-            ("two::S#1", "its name"),
             ("(u32) is 1..", "pattern"),
             ("{static a::{closure#0} upvar_tys=() resume_ty=() yield_ty=() return_ty=()}", "coroutine"),
             ("&'a/#0 u8", "region"),
-            ("a::<impl at x.rs:1:1: 2:2>::S", "path"),
             ("u8 u8", "after the type"),
             ("[u8; N/#1]", "constant"),
         ] {

@@ -75,7 +75,8 @@ pub fn witness(
 ) -> Result<Witness> {
     let mut features = answers.features.clone();
     features.extend(["core_intrinsics", "discriminant_kind"].map(str::to_owned));
-    let Answers { asked, writer, unusable, bare, .. } = &mut *answers;
+    let Answers { asked, writer, unusable, refused, bare, .. } = &mut *answers;
+    unusable.extend(refused.keys());
     let stand_ins: BTreeMap<usize, Source> = asked
         .iter()
         .enumerate()
@@ -133,9 +134,8 @@ fn crate_text(
     let mut needed = BTreeSet::new();
     let mut types = Vec::new();
     for (index, asked) in answers.asked.iter().enumerate().filter(|(_, asked)| worth_asking(asked)) {
-        let Some(source) = &asked.source else { continue };
-        let direct = !asked.unusable && usable(source) && !dropped.contains(&Owner::Type(index));
-        if direct {
+        let source = asked.source.as_ref().filter(|source| !asked.unusable && usable(source));
+        if let Some(source) = source.filter(|_| !dropped.contains(&Owner::Type(index))) {
             needed.extend(answers.writer.closure_of(source.needs.clone(), &answers.bare));
             let text = &source.text;
             types.push((Owner::Type(index), format!("pub fn __q{index}(_: *const {text}) {{}}")));

@@ -36,7 +36,12 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    pub fn new(rustc: &str, source: &Path, name: &str, args: &[&str]) -> Self {
+    pub fn new(rustc: &str, source: &Path, name: &str) -> Self {
+        Self::new_in(rustc, source, name, None)
+    }
+
+    /// The same with a package's directory around the source.
+    pub fn new_in(rustc: &str, source: &Path, name: &str, package: Option<&Path>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut command = binary();
         command.env("MIRGEN_WRAPPER_DIR", dir.path()).env("MIRGEN_TARGET", TARGET);
@@ -44,7 +49,8 @@ impl Recorded {
         command.current_dir(source.parent().unwrap()).arg(rustc);
         command.args(["--crate-name", name, "--edition=2021"]).arg(source.file_name().unwrap());
         command.args(["--crate-type", "lib", "--emit=dep-info,metadata", "-Copt-level=3", "-Cextra-filename=-1"]);
-        command.args(["--cap-lints=allow", "--target", TARGET, "--out-dir"]).arg(dir.path()).args(args);
+        command.args(["--cap-lints=allow", "--target", TARGET, "--out-dir"]).arg(dir.path());
+        command.envs(package.map(|package| ("CARGO_MANIFEST_DIR", package)));
         succeed(&mut command);
         let unit = dir.path().join(format!("{name}-1.json"));
         assert!(unit.exists(), "the wrapper recorded nothing for {name}");
