@@ -23,13 +23,23 @@ def markdown(title: str, table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
+def document() -> str:
+    """The whole page, as it stands in ``docs/intrinsics.md``."""
+    head = (
+        "# Intrinsics\n\nFunctions without a body that mirgen gives a meaning: rustc's own, which the standard library "
+        "calls, and the device\ncrate's. \"Last bits vary\" means that the target's mathematical library decides them "
+        "(libdevice on the GPU, libm on the\nsimulator); everything else gives the same bits everywhere.\n"
+        "`python -m mirgen.intrinsics --table` prints this page.\n"
+    )
+    return "\n".join((head, markdown("`core::intrinsics`", core_table()), markdown("The device crate", device_table())))
+
+
 @click.command()
 @click.option("--table", "show", is_flag=True, required=True, help="Print the table in Markdown.")
 def main(show: bool) -> None:
     """What mirgen knows of rustc's intrinsics and of the device crate's own."""
     del show
-    click.echo(markdown("`core::intrinsics`", core_table()))
-    click.echo(markdown("The device crate", device_table()))
+    click.echo(document(), nl=False)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -211,6 +212,8 @@ def test_the_table_lists_every_entry() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "mirgen.intrinsics", "--table"], capture_output=True, text=True, check=True
     )
+    page = Path(__file__).parents[2] / "docs" / "intrinsics.md"
+    assert page.read_text() == done.stdout, "run: python -m mirgen.intrinsics --table > docs/intrinsics.md"
     for name in (*core_table(), *device_table()):
         assert name.endswith("f128") or f"`{name}`" in done.stdout, name
     for name, entry in core_table().items():
