@@ -4,10 +4,13 @@ mirgen, 104 CUDA tool, 105 device, 110 output."""
 from __future__ import annotations
 
 import os
+import re
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 from mirgen.diagnostics import MessageFormat, Palette, Renderer, SourceMap, report, wants_colour
-from mirgen.errors import InvalidInputError, MirgenError, ToolError, UnsupportedError
+from mirgen.errors import Diagnostic, InvalidInputError, Location, MirgenError, ToolError, UnsupportedError
 from mirgen.runtime.errors import DeviceError
 
 OK = 0
@@ -19,32 +22,73 @@ REFUSED = 103
 CUDA_TOOL = 104
 DEVICE = 105
 OUTPUT = 110
+INTERRUPTED = 130
 
-_RUST_TOOLS = frozenset({"rustc", "cargo", "rust-src", "mirgen-rustc"})
+_RUST_TOOLS = frozenset({"rustc", "cargo", "rust-src", "mirgen-rustc", "mirgen"})
 _DEVICE_TOOLS = frozenset({"simulator", "device", "driver", "cuda driver", "cuda"})
+_PLACE = re.compile(r"^(?P<file>.*):(?P<line>\d+):(?P<col>\d+)$")
+
+
+class OutputError(MirgenError):
+    """A file that the user asked for could not be written."""
 
 
 def exit_code(error: MirgenError) -> int:
     """The documented code of an error."""
-    if isinstance(error, UnsupportedError):
-        return REFUSED
-    if isinstance(error, InvalidInputError):
-        return USAGE
-    if isinstance(error, ToolError):
-        if error.tool == "cargo" and error.message == "cargo metadata failed":
+    match error:
+        case OutputError():
+            return OUTPUT
+        case UnsupportedError():
+            return REFUSED
+        case InvalidInputError():
+            return USAGE
+        case DeviceError():
+            return DEVICE
+        case ToolError() if error.tool == "cargo" and error.message == "cargo metadata failed":
             return METADATA
-        if error.tool in _RUST_TOOLS:
+        case ToolError() if error.tool in _RUST_TOOLS:
             return RUSTC
-        return DEVICE if error.tool.lower() in _DEVICE_TOOLS else CUDA_TOOL
-    if isinstance(error, DeviceError):
-        return DEVICE
-    return INTERNAL
+        case ToolError():
+            return DEVICE if error.tool.lower() in _DEVICE_TOOLS else CUDA_TOOL
+        case _:
+            return INTERNAL
 
 
-def show(error: MirgenError, form: MessageFormat = "human") -> None:
-    """Show ``error`` on stderr (stdout for ``json``).  What cargo has already said is not said again."""
+def show(error: MirgenError, form: MessageFormat = "human", roots: Sequence[Path] = ()) -> None:
+    """Show ``error`` on stderr (stdout for ``json``).  What cargo has already said is not said again.
+
+    Sources are looked up in ``roots``: rustc names them relative to the workspace.
+    """
     if isinstance(error, ToolError) and error.tool == "cargo" and not error.message:
         return
-    renderer = Renderer(SourceMap(), Palette(wants_colour(sys.stderr, os.environ)))
+    renderer = Renderer(SourceMap(roots), Palette(wants_colour(sys.stderr, os.environ) and form == "human"))
     stream = sys.stdout if form == "json" else sys.stderr
-    stream.write(report(error, renderer, form))
+    stream.write(_device(error, renderer, form) if isinstance(error, DeviceError) else report(error, renderer, form))
+    stream.flush()
+
+
+def _device(error: DeviceError, renderer: Renderer, form: MessageFormat) -> str:
+    """A kernel that failed: the place in its source, as for any other error; kernel, block and thread."""
+    match = _PLACE.match(error.location or "")
+    at = None
+    if match is not None:
+        line, col = int(match["line"]), int(match["col"])
+        at = Location(match["file"], line, col, line, col + 1)
+    notes = [f"in kernel `{error.kernel}`" + "".join(_index(w, v) for w, v in _indices(error))]
+    notes += [f"at {error.location}"] if error.location and match is None else []
+    diagnostic = Diagnostic("", error.message, at, notes=notes)
+    match form:
+        case "human":
+            return renderer.human(diagnostic)
+        case "short":
+            return renderer.short(diagnostic)
+        case "json":
+            return renderer.json(diagnostic)
+
+
+def _indices(error: DeviceError) -> list[tuple[str, tuple[int, int, int] | None]]:
+    return [("block", error.block), ("thread", error.thread)]
+
+
+def _index(what: str, value: tuple[int, int, int] | None) -> str:
+    return "" if value is None else f", {what} ({value[0]}, {value[1]}, {value[2]})"

@@ -1,13 +1,7 @@
-"""cargo's flag groups as click options, and the settings below them.
-
-Settings come from ``[package.metadata.mirgen]`` in Cargo.toml, then ``MIRGEN_*``, then flags; the last one wins.
-"""
+"""cargo's flag groups as click options, and what they say together with the settings."""
 
 from __future__ import annotations
 
-import difflib
-import os
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,58 +9,59 @@ from typing import Any, TypeVar
 import click
 
 from mirgen.cargo.options import CargoOptions
+from mirgen.cli.command import cargo_arguments, option
+from mirgen.cli.settings import DEFAULT_ARCH, read_settings
 from mirgen.errors import InvalidInputError
 from mirgen.link.arch import parse_archs
 from mirgen.pipeline import BuildOptions
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_Flags = tuple[Callable[[Any], Any], ...]
 
-_CARGO_FLAGS: tuple[Callable[[Any], Any], ...] = (
-    click.option("-p", "--package", metavar="SPEC", help="Package whose kernels are meant."),
-    click.option("--lib", is_flag=True, help="The package's library (default)."),
-    click.option("--bin", "bin_", metavar="NAME", help="A binary instead of the library."),
-    click.option("--example", metavar="NAME", help="An example instead of the library."),
-    click.option("-F", "--features", multiple=True, metavar="FEATURES", help="Features, separated by commas."),
-    click.option("--all-features", is_flag=True, help="All features of the package."),
-    click.option("--no-default-features", is_flag=True, help="Leave the `default` feature out."),
-    click.option("-r", "--release", is_flag=True, help="With the release profile."),
-    click.option("--profile", metavar="NAME", help="With this profile."),
-    click.option("--target-dir", type=click.Path(path_type=Path), metavar="DIRECTORY", help="For all output."),
-    click.option(
-        "--manifest-path", type=click.Path(path_type=Path), metavar="PATH", help="Path to Cargo.toml."
+_PACKAGE, _FEATURES, _COMPILE = "Package selection", "Feature selection", "Compilation"
+_MANIFEST, _OUTPUT, _GPU = "Manifest", "Output", "GPU code"
+
+_CARGO_FLAGS: _Flags = (
+    option(_PACKAGE, "-p", "--package", metavar="SPEC", help="Package whose kernels are meant."),
+    option(_PACKAGE, "--lib", is_flag=True, help="The package's library (default)."),
+    option(_PACKAGE, "--bin", "bin_", metavar="NAME", help="A binary instead of the library."),
+    option(_PACKAGE, "--example", metavar="NAME", help="An example instead of the library."),
+    option(_FEATURES, "-F", "--features", multiple=True, metavar="FEATURES", help="Features, separated by commas."),
+    option(_FEATURES, "--all-features", is_flag=True, help="All features of the package."),
+    option(_FEATURES, "--no-default-features", is_flag=True, help="Leave the `default` feature out."),
+    option(_COMPILE, "-r", "--release", is_flag=True, help="With the release profile (no overflow checks)."),
+    option(_COMPILE, "--profile", metavar="NAME", help="With this profile."),
+    option(
+        _COMPILE, "--target", type=click.Choice(["auto", "nvptx64", "host"]),
+        help="What rustc compiles the crates for: nvptx64, the host, or (auto) nvptx64 where its core can be had.",
     ),
-    click.option("--config", "config", multiple=True, metavar="KEY=VALUE", help="Override a cargo configuration value."),
-    click.option("--locked", is_flag=True, help="Cargo.lock must stay as it is."),
-    click.option("--offline", is_flag=True, help="Without network access."),
-    click.option("--frozen", is_flag=True, help="As --locked and --offline."),
-    click.option("-v", "--verbose", count=True, help="More output (-vv: even more)."),
-    click.option("-q", "--quiet", is_flag=True, help="No status lines."),
-    click.option("--color", type=click.Choice(["auto", "always", "never"]), help="Colouring."),
-    click.option(
-        "--message-format", type=click.Choice(["human", "short", "json"]), default="human", show_default=True,
+    option(
+        _COMPILE, "--target-dir", type=click.Path(path_type=Path), metavar="DIRECTORY", help="Folder for all output."
+    ),
+    option(_MANIFEST, "--manifest-path", type=click.Path(path_type=Path), metavar="PATH", help="Path to Cargo.toml."),
+    option(_MANIFEST, "--config", multiple=True, metavar="KEY=VALUE", help="Override a cargo configuration value."),
+    option(_MANIFEST, "--locked", is_flag=True, help="Cargo.lock must stay as it is."),
+    option(_MANIFEST, "--offline", is_flag=True, help="Without network access."),
+    option(_MANIFEST, "--frozen", is_flag=True, help="As --locked and --offline."),
+    option(_OUTPUT, "-v", "--verbose", count=True, help="More output (-vv: even more)."),
+    option(_OUTPUT, "-q", "--quiet", is_flag=True, help="No status lines."),
+    option(_OUTPUT, "--color", type=click.Choice(["auto", "always", "never"]), help="Colouring."),
+    option(
+        _OUTPUT, "--message-format", type=click.Choice(["human", "short", "json"]), default="human", show_default=True,
         help="How errors are shown.",
     ),
-    click.option(
-        "--target", type=click.Choice(["auto", "nvptx64", "host"]), envvar="MIRGEN_TARGET_KIND",
-        help="What rustc compiles the crates for: nvptx64 where its core can be had, else the host.",
-    ),
 )  # fmt: skip
 
-_BUILD_FLAGS: tuple[Callable[[Any], Any], ...] = (
-    click.option("--arch", metavar="LIST", help="GPU architectures, e.g. sm_90,sm_100."),
-    click.option("--codegen", type=click.Choice(["llvm", "nvvm"]), help="LLVM's NVPTX (default) or libNVVM."),
-    click.option(
-        "--assembler", type=click.Choice(["auto", "ptxas", "nvjitlink", "none"]),
-        help="What turns PTX into a cubin.",
+_BUILD_FLAGS: _Flags = (
+    option(
+        _GPU, "--arch", metavar="LIST", help=f"GPU architectures, e.g. sm_90,sm_100.  [default: {DEFAULT_ARCH}]"
+    ),
+    option(_GPU, "--codegen", type=click.Choice(["llvm", "nvvm"]), help="LLVM (default) or NVIDIA's libNVVM."),
+    option(
+        _GPU, "--assembler", type=click.Choice(["auto", "ptxas", "nvjitlink", "none"]),
+        help="What turns PTX into a cubin; auto (default) takes what is there.",
     ),
 )  # fmt: skip
-
-_KEYS = {
-    "arch": "MIRGEN_ARCH",
-    "codegen": "MIRGEN_CODEGEN",
-    "assembler": "MIRGEN_ASSEMBLER",
-    "target": "MIRGEN_TARGET_KIND",
-}
 
 
 def cargo_flags(function: _F) -> _F:
@@ -75,22 +70,25 @@ def cargo_flags(function: _F) -> _F:
 
 
 def build_flags(function: _F) -> _F:
-    """Adds cargo's flags and mirgen's own; :func:`build_options` reads them."""
-    return _apply(function, (*_CARGO_FLAGS, *_BUILD_FLAGS))
+    """Adds mirgen's flags and cargo's; :func:`build_options` reads them."""
+    return _apply(function, (*_BUILD_FLAGS, *_CARGO_FLAGS))
 
 
-def _apply(function: _F, options: tuple[Callable[[Any], Any], ...]) -> _F:
-    for option in reversed(options):
-        function = option(function)
+def _apply(function: _F, options: _Flags) -> _F:
+    for add in reversed(options):
+        function = add(function)
     return function
 
 
-def cargo_options(flags: dict[str, Any], extra: tuple[str, ...] = ()) -> CargoOptions:
-    """What the flags of :func:`cargo_flags` say; ``extra`` goes to cargo as it is."""
+def cargo_options(flags: dict[str, Any], settings: dict[str, str] | None = None) -> CargoOptions:
+    """What the flags of :func:`cargo_flags` say.  Raises :class:`InvalidInputError` for flags that exclude each other."""
     profile = flags["profile"] or ("release" if flags["release"] else "dev")
     if flags["profile"] and flags["release"]:
         raise InvalidInputError("`--release` and `--profile` exclude each other")
-    settings = _settings(flags)
+    if sum((flags["lib"], flags["bin_"] is not None, flags["example"] is not None)) > 1:
+        raise InvalidInputError("only one of `--lib`, `--bin` and `--example` can be built at a time")
+    settings = read_settings(flags) if settings is None else settings
+    target: Any = settings.get("target", "auto")
     return CargoOptions(
         manifest_path=flags["manifest_path"],
         package=flags["package"],
@@ -100,7 +98,7 @@ def cargo_options(flags: dict[str, Any], extra: tuple[str, ...] = ()) -> CargoOp
         all_features=flags["all_features"],
         no_default_features=flags["no_default_features"],
         profile=profile,
-        target=settings.get("target") or "auto",
+        target=target,
         target_dir=flags["target_dir"],
         config=tuple(flags["config"]),
         locked=flags["locked"],
@@ -110,44 +108,22 @@ def cargo_options(flags: dict[str, Any], extra: tuple[str, ...] = ()) -> CargoOp
         verbose=flags["verbose"],
         color=flags["color"],
         message_format=flags["message_format"],
-        extra=extra,
+        extra=cargo_arguments(),
     )
 
 
-def build_options(flags: dict[str, Any], kernels: tuple[str, ...] = (), extra: tuple[str, ...] = ()) -> BuildOptions:
-    """What the flags of :func:`build_flags` say, over the environment, over Cargo.toml."""
-    settings = _settings(flags)
-    archs = settings.get("arch") or "sm_90"
+def build_options(flags: dict[str, Any], kernels: tuple[str, ...] = ()) -> BuildOptions:
+    """What the flags of :func:`build_flags` say, over the environment, over Cargo.toml.
+
+    Raises :class:`InvalidInputError` for a setting that makes no sense.
+    """
+    settings = read_settings(flags)
+    codegen: Any = settings.get("codegen", "llvm")
+    assembler: Any = settings.get("assembler", "auto")
     return BuildOptions(
-        cargo=cargo_options(flags, extra),
-        archs=tuple(arch.name for arch in parse_archs(archs)),
-        codegen=settings.get("codegen") or "llvm",
-        assembler=settings.get("assembler") or "auto",
+        cargo=cargo_options(flags, settings),
+        archs=tuple(arch.name for arch in parse_archs(settings.get("arch", DEFAULT_ARCH))),
+        codegen=codegen,
+        assembler=assembler,
         kernels=kernels,
     )
-
-
-def _settings(flags: dict[str, Any]) -> dict[str, Any]:
-    """``[package.metadata.mirgen]`` < ``MIRGEN_*`` < flags."""
-    settings = _manifest_settings(flags["manifest_path"])
-    settings |= {key: os.environ[name] for key, name in _KEYS.items() if os.environ.get(name)}
-    return settings | {key: flags[key] for key in _KEYS if flags.get(key)}
-
-
-def _manifest_settings(manifest: Path | None) -> dict[str, Any]:
-    path = manifest or Path("Cargo.toml")
-    if not path.is_file():
-        return {}
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        return {}  # cargo itself says what is wrong with it
-    table = data.get("package", {}).get("metadata", {}).get("mirgen", {})
-    for key, value in table.items():
-        if key not in _KEYS:
-            close = difflib.get_close_matches(key, _KEYS, 1)
-            hint = f"; did you mean `{close[0]}`?" if close else f"; known are {', '.join(_KEYS)}"
-            raise InvalidInputError(f"unknown key `{key}` in [package.metadata.mirgen]{hint}", str(path))
-        if isinstance(value, list):
-            table = {**table, key: ",".join(map(str, value))}
-    return dict(table)

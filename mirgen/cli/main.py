@@ -7,21 +7,25 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
 
 import click
 
 from mirgen import __version__
-from mirgen.cli.exit import exit_code, show
+from mirgen.cli import exit as codes
+from mirgen.cli.command import usage_text
+from mirgen.cli.settings import source_roots
 from mirgen.diagnostics import MessageFormat
 from mirgen.errors import InternalError, MirgenError
 
-#: Commands and the module that holds each; imported when asked for, so that `--help` needs nothing installed.
-_COMMANDS = {
+#: Commands and what each does; the module of that name is imported when asked for, so that `--help` needs little.
+COMMANDS = {
     "new": "Make a crate with a first kernel",
     "build": "Compile the kernels of a crate to PTX and cubin",
-    "check": "Check that the kernels of a crate can be compiled, without making artefacts",
+    "check": "Check that kernels can be compiled, without making artefacts",
     "run": "Launch one kernel, on the simulator or a GPU",
-    "asm": "Show MIR, LLVM IR, PTX or SASS of a kernel",
+    "asm": "Show SASS, PTX, LLVM IR or MIR of a kernel",
     "explain": "Explain an error code",
     "doctor": "Say what is installed and what is missing",
     "setup": "Build core and alloc for the GPU target, once per toolchain",
@@ -31,17 +35,17 @@ _COMMANDS = {
 
 class _Lazy(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"mirgen.cli.commands.{cmd_name}")
         return module.command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+            formatter.write_dl(list(COMMANDS.items()))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -49,9 +53,7 @@ class _Lazy(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from difflib import get_close_matches
-
-            close = get_close_matches(args[0], _COMMANDS, 1)
+            close = get_close_matches(args[0], COMMANDS, 1)
             error.message = f"no such command: `{args[0]}`" + (f"; did you mean `{close[0]}`?" if close else "")
             raise
 
@@ -60,8 +62,9 @@ class _Lazy(click.Group):
     cls=_Lazy,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Compiles Rust crates to NVIDIA GPUs with the rustc that is already installed.",
+    epilog="Start with `cargo mirgen new PATH`.  `cargo mirgen COMMAND --help` says more about a command.",
 )
-@click.version_option(__version__, "-V", "--version", prog_name="mirgen")
+@click.version_option(__version__, "-V", "--version", prog_name="mirgen", message="%(prog)s %(version)s")
 def cli() -> None:
     """The root group."""
 
@@ -69,46 +72,54 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run and exit with one of the documented codes.  ``cargo mirgen X`` arrives here as ``cargo-mirgen mirgen X``."""
     args = list(sys.argv[1:] if arguments is None else arguments)
-    program = os.path.basename(sys.argv[0])  # noqa: PTH119
-    as_cargo = program.startswith("cargo-mirgen")
+    as_cargo = Path(sys.argv[0]).name.startswith("cargo-mirgen")
     if as_cargo and args[:1] == ["mirgen"]:
         args = args[1:]
+    sys.exit(_run(args, "cargo mirgen" if as_cargo else "mirgen"))
+
+
+def _run(args: list[str], program: str) -> int:
+    """The exit code; whatever goes wrong has been shown."""
+    own = args[: args.index("--")] if "--" in args else args
+    color = _value(own, "--color")
+    if color in ("auto", "always", "never"):
+        os.environ["CARGO_TERM_COLOR"] = color  # for our own lines and for the tools that we start
+    if not args:
+        click.echo(cli.get_help(click.Context(cli, info_name=program, **cli.context_settings)), err=True)
+        return codes.USAGE
     try:
-        cli.main(args=args, prog_name="cargo mirgen" if as_cargo else "mirgen", standalone_mode=False)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
+        status = cli.main(args=args, prog_name=program, standalone_mode=False)
     except click.ClickException as error:
-        error.show()
-        sys.exit(2)
-    except click.Abort:
-        click.echo("aborted", err=True)
-        sys.exit(130)
-    except KeyboardInterrupt:
-        sys.exit(130)
+        click.echo(usage_text(error), err=True)
+        return codes.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        return codes.INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        return codes.OK
     except MirgenError as error:
-        show(error, _message_format(args))
-        sys.exit(exit_code(error))
+        codes.show(error, _message_format(own), source_roots(_value(own, "--manifest-path")))
+        return codes.exit_code(error)
     except OSError as error:
         click.echo(f"error: {error}", err=True)
-        sys.exit(110)
+        return codes.OUTPUT
     except Exception as error:
         detail = "".join(traceback.format_exception(error))
-        show(InternalError(f"{type(error).__name__}: {error}", statement=detail))
-        sys.exit(1)
-    sys.exit(0)
+        codes.show(InternalError(f"{type(error).__name__}: {error}", statement=detail), _message_format(own))
+        return codes.INTERNAL
+    return status if isinstance(status, int) else codes.OK
+
+
+def _value(args: Sequence[str], name: str) -> str | None:
+    """The value of option ``name`` among ``args``: errors must follow some options even when parsing has failed."""
+    for i, arg in enumerate(args):
+        if arg.startswith(f"{name}="):
+            return arg.partition("=")[2]
+        if arg == name and i + 1 < len(args):
+            return args[i + 1]
+    return None
 
 
 def _message_format(args: Sequence[str]) -> MessageFormat:
-    """The ``--message-format`` among ``args``: errors must follow it even when they come before parsing ends."""
-    for i, arg in enumerate(args):
-        value = arg.partition("=")[2] if arg.startswith("--message-format=") else None
-        if arg == "--message-format" and i + 1 < len(args):
-            value = args[i + 1]
-        if value == "json":
-            return "json"
-        if value == "short":
-            return "short"
-    return "human"
+    value = _value(args, "--message-format")
+    return value if value == "json" or value == "short" else "human"

@@ -6,16 +6,23 @@ from typing import Any
 
 import click
 
+from mirgen.cli.command import CargoCommand
 from mirgen.cli.flags import build_flags, build_options
+from mirgen.cli.summary import print_json, show_build
 from mirgen.pipeline import Progress, build
 
 
-@click.command("build", context_settings={"ignore_unknown_options": False})
+@click.command("build", cls=CargoCommand)
 @click.argument("kernels", nargs=-1, metavar="[KERNEL]...")
 @build_flags
 def command(kernels: tuple[str, ...], **flags: Any) -> None:
-    """Compile the kernels of a crate to PTX and cubin, with a manifest.
+    """Compile the kernels of a crate (or only those named) to PTX and cubin.
 
-    Artefacts go to target/mirgen/PROFILE/CRATE; no GPU is needed.
+    PTX, cubins and manifest.json go to target/mirgen/PROFILE/CRATE. No GPU is needed. A second build compiles only
+    what changed.
     """
-    build(build_options(flags, kernels), Progress(quiet=flags["quiet"]))
+    options = build_options(flags, kernels)
+    result = build(options, Progress(quiet=flags["quiet"]))
+    show_build(result, quiet=flags["quiet"], wants_cubin=options.assembler != "none")
+    if flags["message_format"] == "json":
+        print_json(result)

@@ -6,13 +6,17 @@ from typing import Any
 
 import click
 
-from mirgen.cli.flags import build_flags, build_options
-from mirgen.pipeline import Progress, check
+from mirgen.cli.command import CargoCommand
+from mirgen.cli.flags import cargo_flags, cargo_options
+from mirgen.pipeline import BuildOptions, Progress, check
 
 
-@click.command("check")
+@click.command("check", cls=CargoCommand)
 @click.argument("kernels", nargs=-1, metavar="[KERNEL]...")
-@build_flags
+@cargo_flags
 def command(kernels: tuple[str, ...], **flags: Any) -> None:
-    """Check that the kernels can be compiled: everything up to LLVM IR, no artefacts."""
-    check(build_options(flags, kernels), Progress(quiet=flags["quiet"]))
+    """Check that the kernels of a crate (or only those named) can be compiled.
+
+    Does everything up to LLVM IR, for the GPU and for the simulator; makes no artefacts.
+    """
+    check(BuildOptions(cargo=cargo_options(flags), kernels=kernels), Progress(quiet=flags["quiet"]))

@@ -1,0 +1,175 @@
+"""``cargo mirgen run``."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from mirgen.cli.command import CargoCommand, option
+from mirgen.cli.exit import OutputError
+from mirgen.cli.flags import build_flags, build_options
+from mirgen.cli.summary import short_type, shown
+from mirgen.diagnostics import status_line
+from mirgen.errors import InvalidInputError
+from mirgen.link import find_tool
+from mirgen.pipeline import BuildOptions, Progress, build
+from mirgen.runtime import Kernel, LaunchConfig, Module, SimOptions
+from mirgen.runtime.loading import module_of, options_from_environment
+from mirgen.runtime.runner import parse_assignment, run_kernel
+
+_LAUNCH, _DEVICE = "Launch", "Device"
+
+
+class _Dim(click.ParamType):
+    """One to three numbers: ``4``, ``4,2`` or ``4x2x1``."""
+
+    name = "dim3"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        words = str(value).replace("x", ",").split(",")
+        if not 1 <= len(words) <= 3 or not all(word.strip().isdecimal() for word in words):
+            self.fail(f"{value!r} is no extent: up to three numbers, as 4 or 4,2", param, ctx)
+        return tuple(int(word) for word in words)
+
+
+@click.command("run", cls=CargoCommand)
+@click.argument("kernel", required=False)
+@option(_LAUNCH, "--grid", type=_Dim(), required=True, metavar="X[,Y[,Z]]", help="Blocks of the grid.")
+@option(_LAUNCH, "--block", type=_Dim(), required=True, metavar="X[,Y[,Z]]", help="Threads of a block.")
+@option(
+    _LAUNCH, "--arg", "arguments", multiple=True, metavar="NAME=VALUE",
+    help="An argument: a Rust literal (2.0, 0xff_u32, true), @FILE.npy, [1, 2, 3], [0.0; 64], zeros(N), ones(N), "
+    "full(N, V), arange(N) or random(N, SEED).",
+)  # fmt: skip
+@option(
+    _LAUNCH,
+    "--out",
+    "outputs",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="Write an array to a .npy file afterwards. Without any --out, a summary goes to stdout.",
+)
+@option(
+    _LAUNCH,
+    "--shared",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="BYTES",
+    help="Dynamic shared memory of a block.",
+)
+@option(_DEVICE, "--device", metavar="DEVICE", help="sim or cuda:N.  [default: MIRGEN_DEVICE, else sim]")
+@option(
+    _DEVICE, "--schedule", type=click.Choice(["forward", "reverse", "random"]),
+    help="The simulator's order of threads and blocks.",
+)  # fmt: skip
+@option(_DEVICE, "--seed", type=int, help="Of --schedule random (implied).")
+@build_flags
+def command(
+    kernel: str | None, grid: tuple[int, ...], block: tuple[int, ...], arguments: tuple[str, ...],
+    outputs: tuple[str, ...], shared: int, device: str | None, schedule: Literal["forward", "reverse", "random"] | None,
+    seed: int | None, **flags: Any,
+) -> None:  # fmt: skip
+    """Build the crate and launch KERNEL once.
+
+    KERNEL may be left out where the crate has only one. Everything is checked against the kernel's Rust types before
+    the launch. Exits with 105 where the kernel panics or does something else that stops it.
+    """
+    given = _assignments(arguments, "--arg")
+    files = {name: Path(path) for name, path in _assignments(outputs, "--out").items()}
+    for path in files.values():
+        _check_writable(path)
+    device = device or os.environ.get("MIRGEN_DEVICE") or "sim"
+    quiet: bool = flags["quiet"]
+    module = _module(build_options(flags), device, _sim_options(schedule, seed), Progress(quiet=quiet))
+    chosen = _kernel(module, kernel)
+    config = LaunchConfig(grid, block, shared=shared)
+    if not quiet:
+        _status("Running", f"{chosen.spec.name}[{_dims(grid)}, {_dims(block)}] on {module.device}")
+    start = time.perf_counter()
+    try:
+        result = run_kernel(chosen, config, given, files)
+    except InvalidInputError as error:
+        if error.message.startswith("cannot be written"):
+            raise OutputError(f"{error.where}: {error.message}") from None
+        raise
+    if not quiet:
+        _status("Finished", f"{chosen.spec.name} in {time.perf_counter() - start:.2f} s")
+        for name, path in files.items():
+            _status("Wrote", f"{name} to {shown(path)}")
+    if not files:
+        for param in chosen.spec.arguments:
+            if param.mutable and param.name in result.arrays:
+                click.echo(describe_array(param.name, short_type(param.shown), result.arrays[param.name]))
+
+
+def describe_array(name: str, rust_type: str, array: NDArray[Any]) -> str:
+    """One array as the summary shows it: type, number of elements, the elements (the first and last of many)."""
+    text = np.array2string(array, threshold=24, edgeitems=4, separator=", ", max_line_width=110, floatmode="unique")
+    count = f"{array.size} element{'s' if array.size != 1 else ''}"
+    return f"{name}: {rust_type}, {count}\n{text}"
+
+
+def _module(options: BuildOptions, device: str, sim: SimOptions, progress: Progress) -> Module:
+    """The built crate on ``device``."""
+    if device != "sim":
+        from mirgen.runtime.cuda import architecture
+
+        options = replace(options, archs=(architecture(device),))
+    elif find_tool("libdevice") is None:
+        # The simulator needs no CUDA tool; PTX does where a kernel uses libdevice's mathematics.
+        options = replace(options, archs=())
+    result = build(options, progress)
+    return module_of(result.manifest, result.manifest_path.parent, device, sim)
+
+
+def _sim_options(schedule: Literal["forward", "reverse", "random"] | None, seed: int | None) -> SimOptions:
+    options = options_from_environment()
+    if seed is not None:
+        options = replace(options, seed=seed, schedule="random")
+    return options if schedule is None else replace(options, schedule=schedule)
+
+
+def _kernel(module: Module, name: str | None) -> Kernel:
+    if name is not None:
+        return module[name]
+    kernels = list(module.kernels.values())
+    if len(kernels) == 1:
+        return kernels[0]
+    listed = "\n".join(f"  {short_type(kernel.spec.signature)}" for kernel in kernels)
+    raise InvalidInputError(f"which kernel? The crate has:\n{listed}")
+
+
+def _assignments(words: tuple[str, ...], flag: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for word in words:
+        name, value = parse_assignment(word, flag)
+        if name in found:
+            raise InvalidInputError(f"`{name}` is given twice", flag)
+        found[name] = value
+    return found
+
+
+def _check_writable(path: Path) -> None:
+    """Refuses a file that cannot be written before a long run instead of after it."""
+    folder = path.parent
+    while not folder.exists():
+        folder = folder.parent
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise OutputError(
+            f"{path}: cannot be written: {'is' if path.is_dir() else f'{folder} is not'} a folder to write to"
+        )
+
+
+def _dims(extent: tuple[int, ...]) -> str:
+    return str(extent[0]) if len(extent) == 1 else f"({', '.join(map(str, extent))})"
+
+
+def _status(verb: str, rest: str) -> None:
+    click.echo(status_line(verb, rest), err=True)

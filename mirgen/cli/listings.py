@@ -1,0 +1,133 @@
+"""What ``asm`` shows: the text of one stage, from a build's artefacts or, with Rust lines, compiled anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from mirgen.errors import InvalidInputError
+from mirgen.link import Codegen, Worker, assemble, compile_ptx, find_arch, find_tool, require_tool
+from mirgen.link.manifest import Artifact, Resources
+from mirgen.lower import lower_program
+from mirgen.mir.printer import format_program
+from mirgen.pipeline import BuildOptions, Progress, build, read_program
+from mirgen.targets.nvptx import NvptxTarget
+from mirgen.view import Item, disassemble, llvm_items, mir_items, ptx_items, sass_items
+from mirgen.view.llvmir import at_users_lines
+
+View = Literal["sass", "ptx", "llvm", "llvm-input", "mir"]
+
+#: What starts a comment in each text.
+COMMENT: dict[View, str] = {"sass": "//", "ptx": "//", "llvm": ";", "llvm-input": ";", "mir": "//"}
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """``items`` are the functions that can be shown, ``text`` everything; ``resources`` by kernel, where known."""
+
+    items: tuple[Item, ...]
+    text: str
+    arch: str = ""
+    resources: dict[str, Resources] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Code:
+    """The stages' results for one architecture; what a view does not need is empty."""
+
+    kernels: tuple[str, ...]
+    llvm_input: str
+    llvm: str
+    ptx: str
+    cubin: bytes
+    resources: dict[str, Resources] | None
+
+
+def make_listing(options: BuildOptions, view: View, progress: Progress, *, rust: bool) -> Listing:
+    """The view of the crate that ``options`` select, for the first of their architectures; ``rust`` asks for the
+    lines' sources.
+
+    Raises:
+        MirgenError: whatever a build raises; a disassembler or assembler that SASS needs is missing.
+    """
+    if view == "mir":
+        _, closed = read_program(options.cargo, options.kernels, progress)
+        return Listing(mir_items(closed.program, closed.reached), format_program(closed.program))
+    if view == "sass":
+        require_tool("nvdisasm")
+        if find_tool("nvjitlink") is None or options.assembler == "ptxas":
+            require_tool("ptxas")
+        if options.assembler == "none":
+            raise InvalidInputError("there is no SASS without an assembler", "--assembler none")
+    if view == "llvm" and options.codegen == "nvvm":
+        raise InvalidInputError("libNVVM does not show its optimised IR; see --llvm-input, or --codegen llvm")
+    arch = options.archs[0]
+    code = _with_lines(options, view, progress) if rust else _from_build(options, view, progress)
+    match view:
+        case "sass":
+            disassembly = disassemble(code.cubin)
+            items = sass_items(disassembly, code.kernels)
+            text = "\n\n".join("\n".join(line.text for line in item.lines) for item in items) + "\n"
+            return Listing(items, text, arch, code.resources)
+        case "ptx":
+            return Listing(ptx_items(code.ptx, code.kernels), code.ptx, arch, code.resources)
+        case "llvm":
+            return Listing(llvm_items(code.llvm, code.kernels), code.llvm, arch, code.resources)
+        case "llvm-input":
+            return Listing(llvm_items(code.llvm_input, code.kernels), code.llvm_input, "", None)
+
+
+def _from_build(options: BuildOptions, view: View, progress: Progress) -> _Code:
+    """From the artefacts of a build, which does nothing where nothing changed."""
+    result = build(options, progress)
+    artifact = result.manifest.artifact(options.archs[0])
+    folder = result.manifest_path.parent
+    llvm_input = (folder / artifact.files["ll"]).read_text(encoding="utf-8")
+    kernels = tuple(kernel.symbol for kernel in result.manifest.kernels)
+    return _Code(
+        kernels=kernels,
+        llvm_input=llvm_input,
+        llvm=_optimized(llvm_input, options, kernels) if view == "llvm" else "",
+        ptx=(folder / artifact.files["ptx"]).read_text(encoding="utf-8"),
+        cubin=_cubin(folder, artifact),
+        resources=artifact.resources or None,
+    )
+
+
+def _optimized(text: str, options: BuildOptions, kernels: tuple[str, ...]) -> str:
+    return compile_ptx(text, find_arch(options.archs[0]), codegen=options.codegen, kernels=kernels).llvm_ir
+
+
+def _cubin(folder: Path, artifact: Artifact) -> bytes:
+    name = artifact.files.get("cubin")
+    return b"" if name is None else (folder / name).read_bytes()
+
+
+def _with_lines(options: BuildOptions, view: View, progress: Progress) -> _Code:
+    """The same, compiled with line tables, whose positions are moved out to the user's own source."""
+    _, closed = read_program(options.cargo, options.kernels, progress)
+    lowered = lower_program(closed.program, closed.layouts, NvptxTarget(), debug=True)
+    kernels = tuple(kernel.name for kernel in lowered.kernels)
+    code = _Code(kernels, lowered.text, "", "", b"", None)
+    if view == "llvm-input":
+        return code
+    arch = find_arch(options.archs[0])
+    codegen: Codegen = options.codegen
+    text = lowered.text if view == "llvm" else at_users_lines(lowered.text)
+    progress.status("Compiling", f"for {arch.name} with line tables ({codegen})")
+    with Worker() as worker:
+        ptx = compile_ptx(text, arch, codegen=codegen, kernels=kernels, debug=True, worker=worker)
+        code = replace(code, llvm=ptx.llvm_ir, ptx=ptx.ptx)
+        tool = _assembler(options)
+        if tool is not None:
+            cubin = assemble(ptx.ptx, arch, tool, kernels=kernels, debug=True, worker=worker)
+            code = replace(code, cubin=cubin.data, resources=Artifact.resources_of(cubin))
+    return code
+
+
+def _assembler(options: BuildOptions) -> Literal["ptxas", "nvjitlink"] | None:
+    if options.assembler in ("ptxas", "nvjitlink"):
+        return options.assembler
+    names: tuple[Literal["ptxas", "nvjitlink"], ...] = ("ptxas", "nvjitlink")
+    return None if options.assembler == "none" else next((name for name in names if find_tool(name) is not None), None)
