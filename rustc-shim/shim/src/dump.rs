@@ -148,7 +148,11 @@ pub fn unit_thresholds(unit: &Unit) -> Thresholds {
 /// `<unit>.mir` for what is asked usually, another name for every other combination of options.
 fn cache_names(unit_path: &Path, request: &Request, thresholds: Thresholds, format: Format) -> (PathBuf, PathBuf) {
     let stem = unit_path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let usual = request.spans && request.overlay.is_none() && request.cfgs.is_empty() && request.env.is_empty() && request.thresholds.is_none();
+    let usual = request.spans
+        && request.overlay.is_none()
+        && request.cfgs.is_empty()
+        && request.env.is_empty()
+        && request.thresholds.is_none();
     let variant = if usual {
         String::new()
     } else {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::fail::Result;
@@ -92,6 +93,9 @@ fn crate_name(path: &Path) -> Option<String> {
     Some(name.split_once('-').map_or(name, |(name, _)| name).to_owned())
 }
 
+/// How the files of recorded units start.
+const UNIT_HEAD: &[u8; 23] = b"{\"schema\":\"mirgen-unit\"";
+
 /// The recorded units of a directory by their metadata file; files that are no units are none.
 fn recorded(dir: &Path) -> HashMap<PathBuf, Unit> {
     let mut out = HashMap::new();
@@ -99,6 +103,12 @@ fn recorded(dir: &Path) -> HashMap<PathBuf, Unit> {
         let path = entry.path();
         let hidden = entry.file_name().to_string_lossy().starts_with('.');
         if hidden || path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        // Callers may keep documents here that are large.
+        let mut head = [0; UNIT_HEAD.len()];
+        let read = fs::File::open(&path).and_then(|mut file| file.read_exact(&mut head));
+        if read.is_err() || head != *UNIT_HEAD {
             continue;
         }
         if let Ok(unit) = Unit::load(&path) {
