@@ -81,7 +81,10 @@ def _apply(function: _F, options: _Flags) -> _F:
 
 
 def cargo_options(flags: dict[str, Any], settings: dict[str, str] | None = None) -> CargoOptions:
-    """What the flags of :func:`cargo_flags` say.  Raises :class:`InvalidInputError` for flags that exclude each other."""
+    """What the flags of :func:`cargo_flags` say.
+
+    Raises :class:`InvalidInputError` for flags that exclude each other.
+    """
     profile = flags["profile"] or ("release" if flags["release"] else "dev")
     if flags["profile"] and flags["release"]:
         raise InvalidInputError("`--release` and `--profile` exclude each other")

@@ -54,8 +54,8 @@ class _Lazy(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             close = get_close_matches(args[0], COMMANDS, 1)
-            error.message = f"no such command: `{args[0]}`" + (f"; did you mean `{close[0]}`?" if close else "")
-            raise
+            hint = f"; did you mean `{close[0]}`?" if close else ""
+            raise click.UsageError(f"no such command: `{args[0]}`{hint}", error.ctx) from None
 
 
 @click.group(

@@ -53,8 +53,10 @@ def disassemble(cubin: bytes) -> Disassembly:
 
 def _parse(document: list[Any], labels: tuple[tuple[str, int, str], ...]) -> Disassembly:
     functions = cast("list[dict[str, Any]]", document[1])
-    table = cast("dict[str, list[Any]]", document[2]) if len(document) > 2 else {"directories": [], "files": []}
-    files = [posixpath.join(table["directories"][file["dir-idx"]], file["file"]) for file in table["files"]]
+    files: list[str] = []
+    if len(document) > 2:
+        table = cast("dict[str, list[Any]]", document[2])
+        files = [posixpath.join(table["directories"][file["dir-idx"]], file["file"]) for file in table["files"]]
     return Disassembly(functions, files, labels)
 
 

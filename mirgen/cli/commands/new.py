@@ -33,6 +33,4 @@ def command(path: Path, name: str | None, vcs: str | None, edition: str | None, 
             raise ToolError("cargo", "", command=error.command, status=error.status) from None  # cargo has said why
         raise
     if not quiet:
-        click.echo(
-            status_line("Added", "a kernel `saxpy` in src/lib.rs; next: `cargo mirgen build` in there"), err=True
-        )
+        click.echo(status_line("Added", "a kernel in src/lib.rs; next: `cargo mirgen build` in there"), err=True)

@@ -27,22 +27,18 @@ from mirgen.runtime.runner import parse_assignment, run_kernel
 _LAUNCH, _DEVICE = "Launch", "Device"
 
 
-class _Dim(click.ParamType):
+def _extent(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, ...]:
     """One to three numbers: ``4``, ``4,2`` or ``4x2x1``."""
-
-    name = "dim3"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        words = str(value).replace("x", ",").split(",")
-        if not 1 <= len(words) <= 3 or not all(word.strip().isdecimal() for word in words):
-            self.fail(f"{value!r} is no extent: up to three numbers, as 4 or 4,2", param, ctx)
-        return tuple(int(word) for word in words)
+    words = value.replace("x", ",").split(",")
+    if not 1 <= len(words) <= 3 or not all(word.strip().isascii() and word.strip().isdecimal() for word in words):
+        raise click.BadParameter(f"{value!r} is no extent: up to three numbers, as 4 or 4,2")
+    return tuple(int(word) for word in words)
 
 
 @click.command("run", cls=CargoCommand)
 @click.argument("kernel", required=False)
-@option(_LAUNCH, "--grid", type=_Dim(), required=True, metavar="X[,Y[,Z]]", help="Blocks of the grid.")
-@option(_LAUNCH, "--block", type=_Dim(), required=True, metavar="X[,Y[,Z]]", help="Threads of a block.")
+@option(_LAUNCH, "--grid", callback=_extent, required=True, metavar="X[,Y[,Z]]", help="Blocks of the grid.")
+@option(_LAUNCH, "--block", callback=_extent, required=True, metavar="X[,Y[,Z]]", help="Threads of a block.")
 @option(
     _LAUNCH, "--arg", "arguments", multiple=True, metavar="NAME=VALUE",
     help="An argument: a Rust literal (2.0, 0xff_u32, true), @FILE.npy, [1, 2, 3], [0.0; 64], zeros(N), ones(N), "
@@ -62,7 +58,7 @@ class _Dim(click.ParamType):
     type=click.IntRange(min=0),
     default=0,
     metavar="BYTES",
-    help="Dynamic shared memory of a block.",
+    help="Dynamic shared memory per block.",
 )
 @option(_DEVICE, "--device", metavar="DEVICE", help="sim or cuda:N.  [default: MIRGEN_DEVICE, else sim]")
 @option(
@@ -162,9 +158,8 @@ def _check_writable(path: Path) -> None:
     while not folder.exists():
         folder = folder.parent
     if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise OutputError(
-            f"{path}: cannot be written: {'is' if path.is_dir() else f'{folder} is not'} a folder to write to"
-        )
+        reason = "is a folder" if path.is_dir() else f"{folder} is no folder that can be written to"
+        raise OutputError(f"{path}: cannot be written: {reason}")
 
 
 def _dims(extent: tuple[int, ...]) -> str:
