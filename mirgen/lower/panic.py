@@ -8,7 +8,6 @@ are doubled.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from llvmlite import ir
@@ -17,37 +16,9 @@ from mirgen.lower import types
 from mirgen.lower.callsite import CallSite
 from mirgen.lower.context import FunctionContext
 from mirgen.lower.message import literal_text, message_of_arguments
+from mirgen.lower.panic_text import ASSERTS, fixed_message
 from mirgen.lower.value import Scalar, Value
 from mirgen.mir.statement import Span
-
-# ---- assertions ----------------------------------------------------------------------------------------------
-
-#: What an ``Assert`` terminator says and what rustc's code generator prints for it at run time.  Only the indices of a
-#: bounds check and the addresses of a misaligned pointer are printed.
-_ASSERTS: Final[dict[str, str]] = {
-    "index out of bounds: the length is {} but the index is {}": (
-        "index out of bounds: the len is {} but the index is {}"
-    ),
-    "attempt to compute `{} + {}`, which would overflow": "attempt to add with overflow",
-    "attempt to compute `{} - {}`, which would overflow": "attempt to subtract with overflow",
-    "attempt to compute `{} * {}`, which would overflow": "attempt to multiply with overflow",
-    "attempt to compute `{} / {}`, which would overflow": "attempt to divide with overflow",
-    "attempt to compute the remainder of `{} % {}`, which would overflow": (
-        "attempt to calculate the remainder with overflow"
-    ),
-    "attempt to negate `{}`, which would overflow": "attempt to negate with overflow",
-    "attempt to shift right by `{}`, which would overflow": "attempt to shift right with overflow",
-    "attempt to shift left by `{}`, which would overflow": "attempt to shift left with overflow",
-    "attempt to divide `{}` by zero": "attempt to divide by zero",
-    "attempt to calculate the remainder of `{}` with a divisor of zero": (
-        "attempt to calculate the remainder with a divisor of zero"
-    ),
-    "misaligned pointer dereference: address must be a multiple of {} but is {}": (
-        "misaligned pointer dereference: address must be a multiple of {:#x} but is {:#x}"
-    ),
-    "null pointer dereference occurred": "null pointer dereference occurred",
-    "trying to construct an enum from an invalid value {}": "trying to construct an enum from an invalid value {:#x}",
-}
 
 
 def lower_panic(fx: FunctionContext, message: str, args: Sequence[Value], span: Span | None) -> None:
@@ -55,7 +26,7 @@ def lower_panic(fx: FunctionContext, message: str, args: Sequence[Value], span: 
 
     ``message`` is the assertion's text as MIR prints it.  A text that is not known is kept, without arguments.
     """
-    text = _ASSERTS.get(message)
+    text = ASSERTS.get(message)
     if text is None:
         _emit(fx, escape(message), (), span)
         return
@@ -65,61 +36,6 @@ def lower_panic(fx: FunctionContext, message: str, args: Sequence[Value], span: 
 
 # ---- calls ---------------------------------------------------------------------------------------------------
 
-
-@dataclass(frozen=True, slots=True)
-class _Fixed:
-    """A panic function whose message is always the same; ``args`` are the arguments that it prints."""
-
-    message: str
-    args: tuple[int, ...] = ()
-
-
-#: Panic functions of the standard library with a message of their own, by path without generics.
-_FIXED: Final[dict[str, _Fixed]] = {
-    "core::option::unwrap_failed": _Fixed("called `Option::unwrap()` on a `None` value"),
-    "core::panicking::panic_bounds_check": _Fixed("index out of bounds: the len is {} but the index is {}", (1, 0)),
-    "core::panicking::panic_misaligned_pointer_dereference": _Fixed(
-        "misaligned pointer dereference: address must be a multiple of {:#x} but is {:#x}", (0, 1)
-    ),
-    "core::panicking::panic_null_pointer_dereference": _Fixed("null pointer dereference occurred"),
-    "core::panicking::panic_invalid_enum_construction": _Fixed("trying to construct an enum from an invalid value"),
-    "core::panicking::panic_cannot_unwind": _Fixed("panic in a function that cannot unwind"),
-    "core::panicking::panic_in_cleanup": _Fixed("panic in a destructor during cleanup"),
-    "core::panicking::panic_explicit": _Fixed("explicit panic"),
-    "core::slice::index::slice_start_index_len_fail": _Fixed(
-        "range start index {} out of range for slice of length {}", (0, 1)
-    ),
-    "core::slice::index::slice_end_index_len_fail": _Fixed(
-        "range end index {} out of range for slice of length {}", (0, 1)
-    ),
-    "core::slice::index::slice_index_order_fail": _Fixed("slice index starts at {} but ends at {}", (0, 1)),
-    "core::slice::index::slice_start_index_overflow_fail": _Fixed("attempted to index slice from after maximum usize"),
-    "core::slice::index::slice_end_index_overflow_fail": _Fixed("attempted to index slice up to maximum usize"),
-    "core::slice::copy_from_slice_impl::len_mismatch_fail": _Fixed(
-        "copy_from_slice: source slice length ({}) does not match destination slice length ({})", (1, 0)
-    ),
-    "core::cell::panic_already_borrowed": _Fixed("RefCell already borrowed"),
-    "core::cell::panic_already_mutably_borrowed": _Fixed("RefCell already mutably borrowed"),
-    "core::str::slice_error_fail": _Fixed("byte index is not a char boundary or out of bounds of the string"),
-    "core::num::from_ascii_radix_panic": _Fixed("from_ascii_radix: radix must lie in the range `[2, 36]`"),
-    "core::char::methods::encode_utf8_raw::do_panic": _Fixed("encode_utf8: buffer does not have enough bytes"),
-    "alloc::raw_vec::capacity_overflow": _Fixed("capacity overflow"),
-    "alloc::alloc::handle_alloc_error": _Fixed("memory allocation failed"),
-}
-
-_CONST_PANIC: Final = "core::panicking::panic_const::"
-_CONST_PANICS: Final[dict[str, str]] = {
-    "panic_const_add_overflow": "attempt to add with overflow",
-    "panic_const_sub_overflow": "attempt to subtract with overflow",
-    "panic_const_mul_overflow": "attempt to multiply with overflow",
-    "panic_const_div_overflow": "attempt to divide with overflow",
-    "panic_const_rem_overflow": "attempt to calculate the remainder with overflow",
-    "panic_const_neg_overflow": "attempt to negate with overflow",
-    "panic_const_shr_overflow": "attempt to shift right with overflow",
-    "panic_const_shl_overflow": "attempt to shift left with overflow",
-    "panic_const_div_by_zero": "attempt to divide by zero",
-    "panic_const_rem_by_zero": "attempt to calculate the remainder with a divisor of zero",
-}
 
 _Handler = Callable[[FunctionContext, CallSite], None]
 
@@ -134,10 +50,7 @@ def lower_panic_call(fx: FunctionContext, call: CallSite) -> None:
     if handler is not None:
         handler(fx, call)
         return
-    fixed = _FIXED.get(path)
-    if fixed is None and path.startswith(_CONST_PANIC):
-        text = _CONST_PANICS.get(path.removeprefix(_CONST_PANIC))
-        fixed = None if text is None else _Fixed(text)
+    fixed = fixed_message(path)
     if fixed is None:
         _emit(fx, escape(f"`{call.path}` was called"), (), call.span)
         return

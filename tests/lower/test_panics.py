@@ -120,6 +120,7 @@ def test_functions_with_fixed_messages(host: Host) -> None:
             "index out of bounds: the len is {} but the index is {}", (3, 9),
         ),
         ("core::panicking::panic_const::panic_const_add_overflow", [], "attempt to add with overflow", (0, 0)),
+        ("core::num::overflow_panic::shl", [], "attempt to shift left with overflow", (0, 0)),
         ("core::panicking::panic_const::panic_const_div_by_zero", [], "attempt to divide by zero", (0, 0)),
         (
             "core::slice::index::slice_end_index_len_fail", [word(7), word(4)],
