@@ -12,7 +12,8 @@ use crate::layout::externs::Externs;
 use crate::layout::query::{errors, Lines, Said, Workshop};
 use crate::layout::read;
 use crate::layout::source::{Source, Writer};
-use crate::layout::ty::{self, Ty};
+use crate::layout::ty::Ty;
+use crate::layout::ty_text;
 use crate::unit::Unit;
 use crate::wire::{FieldsShape, LayoutData};
 
@@ -146,7 +147,7 @@ pub fn discriminants(
 const PENDING: &str = "";
 
 fn prepare(text: &str, writer: &mut Writer) -> Asked {
-    let parsed = ty::parse(text);
+    let parsed = ty_text::parse(text);
     let source = parsed.as_ref().map_err(Clone::clone).and_then(|ty| writer.write(ty));
     let (source, outcome) = match source {
         Ok(source) => (Some(source), Err(PENDING.to_owned())),

@@ -12,6 +12,7 @@ pub mod query;
 pub mod read;
 pub mod source;
 pub mod ty;
+pub mod ty_text;
 pub mod witness;
 
 use std::collections::HashSet;

@@ -408,7 +408,7 @@ impl One<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::ty::parse;
+    use crate::layout::ty_text::parse;
 
     fn writer() -> Writer {
         let externs = ["core", "alloc", "std", "dep", "two"].map(str::to_owned).into();

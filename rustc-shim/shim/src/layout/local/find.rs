@@ -187,7 +187,8 @@ impl<'ast> Visit<'ast> for Search<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::ty::{parse, Ty};
+    use crate::layout::ty::Ty;
+    use crate::layout::ty_text::parse;
 
     const TEXT: &str =
         "mod m { impl X { fn f() { struct S; } } impl T for u8 { fn f() { /// doc\n struct S(u8); } } }\n\
