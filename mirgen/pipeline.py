@@ -18,6 +18,7 @@ from typing import Literal
 
 from mirgen import __version__
 from mirgen.analysis.facts import launch_facts
+from mirgen.analysis.uniformity import check_uniform_facts
 from mirgen.cargo.build import CargoBuild, cargo_build
 from mirgen.cargo.options import CargoOptions
 from mirgen.cargo.program import ClosedProgram, close_built
@@ -115,7 +116,11 @@ def _close(
 ) -> tuple[CargoBuild, ClosedProgram]:
     progress.status("Reading", f"kernels of {build.root.crate_name} ({build.target})")
     with progress.stage("close"):
-        return close_built(build, options, is_intrinsic(), kernels)
+        made, closed = close_built(build, options, is_intrinsic(), kernels)
+    with progress.stage("analyse"):
+        for kernel in closed.program.kernels:
+            check_uniform_facts(closed.program, kernel, closed.reached_bodies(kernel.name))
+    return made, closed
 
 
 def is_intrinsic() -> Callable[[str], bool]:
@@ -162,7 +167,7 @@ def build(options: BuildOptions, progress: Progress | None = None) -> BuildResul
         made = cargo_build(options.cargo)
     folder = ArtifactFolder.of(made.output_dir.parent, _profile_folder(options.cargo.profile), made.root.crate_name)
     fingerprint = _fingerprint(made, options)
-    fresh = _fresh(folder, fingerprint)
+    fresh = _fresh(folder, fingerprint, options.archs)
     if fresh is not None:
         progress.status("Fresh", f"{len(fresh.kernels)} kernel(s) of {made.root.crate_name}")
         return BuildResult(folder.root / MANIFEST_NAME, fresh, made, progress.times)
@@ -285,12 +290,12 @@ def _profile_folder(profile: str) -> str:
 
 
 def _fingerprint(made: CargoBuild, options: BuildOptions) -> str:
-    """Everything that the artefacts depend on: units as compiled, options, and mirgen's own code."""
+    """Everything that the artefacts depend on but the architectures: units as compiled, options, mirgen's own code."""
     state = hashlib.sha256()
     for unit in made.units:
         stat = unit.metadata.stat() if unit.metadata.is_file() else None
         state.update(f"{unit.record}:{stat and (stat.st_mtime_ns, stat.st_size)}\n".encode())
-    state.update(repr((options.archs, options.codegen, options.assembler, options.kernels, options.simulator)).encode())
+    state.update(repr((options.codegen, options.assembler, options.kernels, options.simulator)).encode())
     state.update(repr((made.toolchain.identity, made.target, __version__, _own_code())).encode())
     return state.hexdigest()
 
@@ -300,9 +305,11 @@ def _own_code() -> int:
     return max(path.stat().st_mtime_ns for path in Path(__file__).parent.rglob("*.py"))
 
 
-def _fresh(folder: ArtifactFolder, fingerprint: str) -> Manifest | None:
+def _fresh(folder: ArtifactFolder, fingerprint: str, archs: tuple[str, ...]) -> Manifest | None:
+    """The manifest that lies there, if it is of the same inputs and has the architectures asked for."""
     try:
         manifest = load_manifest(folder.root)
     except InvalidInputError:
         return None
-    return manifest if manifest.tools.get("fingerprint") == fingerprint else None
+    made = {artifact.arch for artifact in manifest.artifacts}
+    return manifest if manifest.tools.get("fingerprint") == fingerprint and made.issuperset(archs) else None
