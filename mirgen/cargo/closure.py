@@ -11,13 +11,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from mirgen.analysis.references import CalleeUse, References, references
+from mirgen.analysis.references import CalleeUse, References, allocations_of, references
 from mirgen.cargo.callee import definition_path, parse_callee, short
 from mirgen.cargo.dump import CrateDump
-from mirgen.cargo.join import Ambiguous, find_body
+from mirgen.cargo.join import Ambiguous, find_body, find_promoted
 from mirgen.ingest import Header
 from mirgen.mir.body import Alloc, Body, FnAlloc, FnKey, MemoryAlloc
 from mirgen.mir.names import erase_regions
+from mirgen.mir.place import Constant, UnevaluatedConst
 from mirgen.mir.statement import SourceInfo
 from mirgen.mir.ty import ClosureTy, FnDefTy, FnPtrTy, PointerTy
 
@@ -68,6 +69,31 @@ class Unresolved:
         return "{" in self.path
 
 
+@dataclass(frozen=True, slots=True)
+class Unevaluated:
+    """A constant that rustc left as a path, and where."""
+
+    const: UnevaluatedConst
+    source: SourceInfo
+    reached: Reached
+
+    @property
+    def key(self) -> FnKey:
+        """The crate that printed it and its full path: the key of :attr:`Program.constants`."""
+        const = self.const
+        path = const.path if const.promoted is None else f"{const.path}::promoted[{const.promoted}]"
+        return self.reached.dump.crate, path
+
+
+@dataclass(frozen=True, slots=True)
+class KnownConstant:
+    """A constant's ``value``, printed in ``dump``; where it is ``None``, the constant is what ``body`` computes."""
+
+    dump: CrateDump
+    value: Constant | None
+    body: Body | None = None
+
+
 @dataclass(slots=True)
 class Closure:
     """What is reached from some bodies.  ``functions`` is keyed by the callee's text in the crate that printed it."""
@@ -77,9 +103,8 @@ class Closure:
     unresolved: list[Unresolved] = field(default_factory=list[Unresolved])
     #: addresses without a body that only panicking blocks take: (the body, the callee's text)
     empty_addresses: list[tuple[Body, str]] = field(default_factory=list[tuple[Body, str]])
-    unevaluated: list[tuple[FnKey, Reached, SourceInfo]] = field(
-        default_factory=list[tuple[FnKey, Reached, SourceInfo]]
-    )
+    constants: dict[FnKey, KnownConstant] = field(default_factory=dict[FnKey, KnownConstant])
+    unevaluated: dict[FnKey, Unevaluated] = field(default_factory=dict[FnKey, Unevaluated])
 
 
 class Resolver:
@@ -90,6 +115,8 @@ class Resolver:
         self.is_intrinsic = is_intrinsic
         #: Bodies that answer questions put to rustc (:mod:`mirgen.cargo.ask`).
         self.answers: dict[FnKey, tuple[CrateDump, Header]] = {}
+        #: Values of constants that rustc's text has as paths only.
+        self.constants: dict[FnKey, KnownConstant] = {}
         self._references: dict[int, References] = {}
         self._found: dict[FnKey, tuple[CrateDump, Header] | str] = {}
 
@@ -104,7 +131,7 @@ class Resolver:
         return known
 
     def find(self, item: FnDefTy | ClosureTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
-        """Where ``item``'s body is, or the reason's tag why it is nowhere.  ``home``: the dump that printed the call."""
+        """Where ``item``'s body is, or the reason's tag why it is nowhere; ``home`` printed the call."""
         key = (item.crate, item.path)
         if key in self.answers:
             return self.answers[key]
@@ -132,6 +159,21 @@ class Resolver:
             return "trait"
         return "unknown"
 
+    def find_constant(self, constant: Unevaluated) -> KnownConstant | None:
+        """The value of a constant, or the body that computes it."""
+        key, const, home = constant.key, constant.const, constant.reached.dump
+        if key not in self.constants:
+            trivial = home.trivial_consts.get(key[1])
+            if trivial is not None and isinstance(trivial.value, Constant):
+                self.constants[key] = KnownConstant(home, trivial.value)
+            elif const.promoted is not None:
+                for dump in (home, *self._crates_in(const.path, home)):
+                    found = find_promoted(const, home.crate, dump.crate, dump.by_name)
+                    if isinstance(found, Header):
+                        self.constants[key] = KnownConstant(dump, None, dump.bodies([found])[found])
+                        break
+        return self.constants.get(key)
+
     def _find_closure(self, closure: ClosureTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
         """A closure's body stands under its own path in the crate that wrote it; in generic code it has no instance."""
         method, wanted = parse_callee(closure.path).method, short(closure.path)
@@ -150,9 +192,14 @@ class Resolver:
     def _candidate_crates(self, fn: FnDefTy | ClosureTy, home: CrateDump) -> list[CrateDump]:
         definition = definition_path(fn.text) if isinstance(fn, FnDefTy) else None
         names = [definition[0]] if definition and parse_callee(fn.path).trait is None else []
-        names += PATH_HEAD.findall(erase_regions(fn.path))
         dumps = [dump for name in dict.fromkeys(names) for dump in self._dumps(name)]
-        return [dump for dump in dumps if dump is not home]
+        more = [dump for dump in self._crates_in(fn.path, home) if not any(dump is known for known in dumps)]
+        return [dump for dump in (*dumps, *more) if dump is not home]
+
+    def _crates_in(self, path: str, home: CrateDump) -> list[CrateDump]:
+        """Dumps of the crates that ``path`` names, but for ``home``."""
+        names = dict.fromkeys(PATH_HEAD.findall(erase_regions(path)))
+        return [dump for name in names for dump in self._dumps(name) if dump is not home]
 
     @staticmethod
     def _standard(fn: FnDefTy) -> bool:
@@ -190,6 +237,7 @@ def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
     while queue:
         wanted: list[tuple[FnKey, CrateDump, Header, Reached, SourceInfo]] = []
         requested: set[FnKey] = set()
+        computed: list[Reached] = []
         for reached in queue:
             refs = resolver.references(reached.body)
             for use in refs.callees:
@@ -210,11 +258,24 @@ def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
                 else:
                     requested.add(key)
                     wanted.append((key, *found, reached, use.source))
-            for const, source in refs.unevaluated:
-                path = f"{const.path}::promoted[{const.promoted}]" if const.promoted is not None else const.path
-                closure.unevaluated.append(((reached.dump.crate, path), reached, source))
             wanted += _allocations(refs.allocs, reached, closure, resolver, requested, seen_unresolved)
-        queue = _read(wanted, closure)
+            for const, source in refs.unevaluated:
+                constant = Unevaluated(const, source, reached)
+                if constant.key in closure.constants or constant.key in closure.unevaluated:
+                    continue
+                known = resolver.find_constant(constant)
+                if known is None:
+                    closure.unevaluated[constant.key] = constant
+                    continue
+                closure.constants[constant.key] = known
+                holder = Reached(reached.body if known.body is None else known.body, known.dump, reached, source)
+                if known.value is not None:
+                    wanted += _allocations(
+                        allocations_of(known.value), holder, closure, resolver, requested, seen_unresolved
+                    )
+                else:
+                    computed.append(holder)
+        queue = [*_read(wanted, closure), *computed]
     return closure
 
 

@@ -1,7 +1,7 @@
 """Dependencies compiled from copies of their sources in which some private items may be named.
 
-A question about ``a::f::<b::T>`` can only be written in crate ``a``; where ``b::T`` is private to ``b``, ``b`` is compiled
-from a copy in which it is not.  Visibility decides what may be named, never what code means.
+A question about ``a::f::<b::T>`` can only be written in crate ``a``; where ``b::T`` is private to ``b``, ``b`` is
+compiled from a copy in which it is not.  Visibility decides what may be named, never what code means.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ def _load(work: Path) -> list[_Package]:
     packages: list[_Package] = []
     for entry in json.loads(path.read_bytes()):
         items = [
-            Private(Path(file), line, col) for file, line, col, digest in entry["items"] if _digest(Path(file)) == digest
+            Private(Path(file), line, col)
+            for file, line, col, digest in entry["items"]
+            if _digest(Path(file)) == digest
         ]
         if items:
             packages.append(_Package(Path(entry["root_file"]), Path(entry["source_dir"]), tuple(items)))

@@ -18,22 +18,30 @@ from mirgen.cargo.callee import short
 from mirgen.cargo.source import Names, callee_source, type_source
 from mirgen.errors import InternalError
 from mirgen.ingest import Header
-from mirgen.mir.body import Body
+from mirgen.mir.body import Body, FnKey
 from mirgen.mir.ty import FnDefTy
 
 MODULE = "__mirgen_queries"
 _LEVELS = 4
-_ITEM = re.compile(r"(pub(\([^)]*\))?\s+)?(default|const|async|unsafe|extern|mod|fn|struct|enum|union|trait|type|static)\b")
+_ITEM = re.compile(
+    r"(pub(\([^)]*\))?\s+)?(default|const|async|unsafe|extern|mod|fn|struct|enum|union|trait|type|static)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One question: ``name`` is the added function, ``file`` the source file (absolute) that it is added to."""
+    """One question about ``key``: ``name`` is the added function, ``file`` the source file (absolute) it is added to.
+
+    ``fn`` is the function whose body is asked for; ``None`` where it is a constant's value, ``path`` as ``key`` has it.
+    ``feature`` must be enabled in the crate.
+    """
 
     name: str
-    fn: FnDefTy
+    key: FnKey
     file: Path
     text: str
+    fn: FnDefTy | None = None
+    feature: str | None = None
 
 
 def query_source(name: str, fn: FnDefTy, names: Names) -> str:
@@ -120,6 +128,9 @@ def make_overlay(
         by_file.setdefault(file, []).append(query)
     for item in exposed:
         by_file.setdefault(item.file, [])
+    features = sorted({query.feature for query in queries if query.feature is not None})
+    if features:
+        by_file.setdefault(root_file, [])
     state = hashlib.sha256(repr([(str(f), [q.text for q in qs]) for f, qs in by_file.items()]).encode())
     state.update(repr((visibility, sorted(exposed))).encode())
     copy = folder / state.hexdigest()[:16]
@@ -131,6 +142,7 @@ def make_overlay(
     for file, own in by_file.items():
         target = copy / file.relative_to(original)
         text = _exposing(file.read_text(encoding="utf-8"), [item for item in exposed if item.file == file], visibility)
+        text = _enabling(text, features) if file == root_file else text
         target.write_text(text + (_module(own) if own else ""), encoding="utf-8")
         changed.append(target)
     return Overlay(copy / root_file.relative_to(original), copy, original, tuple(changed))
@@ -143,6 +155,15 @@ def _exposing(text: str, items: Collection[Private], visibility: str) -> str:
         rest = re.sub(r"^pub(\([^)]*\))?\s+", "", line[at:])
         lines[item.line - 1] = f"{line[:at]}{visibility} {rest}"
     return "".join(lines)
+
+
+def _enabling(text: str, features: Sequence[str]) -> str:
+    """A crate root with more features, on the line of what comes first; one that is enabled twice is an error."""
+    missing = [feature for feature in features if not re.search(rf"\b{feature}\b", text)]
+    if not missing:
+        return text
+    at = text.index("\n") + 1 if re.match(r"#!(?!\s*\[)", text) else 0
+    return f"{text[:at]}#![feature({', '.join(missing)})] {text[at:]}"
 
 
 def _module(queries: Sequence[Query]) -> str:

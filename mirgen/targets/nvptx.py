@@ -19,13 +19,8 @@ from mirgen.targets.base import EntryParam, KernelAbi
 if TYPE_CHECKING:
     from mirgen.lower.context import FunctionContext, ModuleContext
 
-#: Device memory that a host may point at a record of 64-bit words (mapped host memory, so that it outlives the trap):
-#: [0] site + 1 of the first panic, [1] [2] its arguments, [3] to [5] the block's index,
-#: [6] to [8] the thread's.  Null: no record.
-PANIC_BUFFER = "__mirgen_panic_buffer"
-_PANIC = "__mirgen_panic"
-_GLOBAL, _SHARED = 1, 3
-_GLOBAL_PTR = types.I8.as_pointer(_GLOBAL)
+_GLOBAL_PTR = types.I8.as_pointer(1)
+_SHARED = 3
 
 #: Reserved externs and intrinsics after which threads must have met.
 _SUSPENDING = ("__mirgen_barrier", "__mirgen_sync", "__mirgen_warp", "__mirgen_cluster", "__mirgen_grid")
@@ -92,11 +87,7 @@ class NvptxTarget:
         fx.b.unreachable()
 
     def panic(self, fx: FunctionContext, site: int, args: Sequence[ir.Value]) -> None:
-        """Notes site and arguments where the host asked for it, then traps."""
-        if len(args) > 2:
-            raise fx.internal("a panic with more than two arguments")
-        words = [*args, *[types.usize(0)] * (2 - len(args))]
-        fx.b.call(_panic_function(fx.cx), [types.const_int(types.I32, site), *words])
+        """Traps; the message is the simulator's.  An inline trap costs no register, a call that reports would."""
         self.trap(fx)
 
     def math(self, fx: FunctionContext, name: str, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:
@@ -206,44 +197,3 @@ def _dynamic_shared_memory(cx: ModuleContext, b: ir.IRBuilder, kernel: str, para
     size = b.call(ir.InlineAsm(size_ty, "mov.u32 $0, %dynamic_smem_size;", "=r", side_effect=False), ())
     count = b.udiv(b.zext(size, types.I64), types.usize(max(1, param.param.elem_size)))
     return [b.addrspacecast(b.bitcast(memory, types.I8.as_pointer(_SHARED)), types.PTR), count]
-
-
-def _panic_function(cx: ModuleContext) -> ir.Function:
-    """``void (i32 site, i64, i64)``: notes the first panic of the launch where the host asked for it."""
-    known = cx.module.globals.get(_PANIC)
-    if isinstance(known, ir.Function):
-        return known
-    words = types.I64.as_pointer()
-    buffer = ir.GlobalVariable(cx.module, words, PANIC_BUFFER, addrspace=_GLOBAL)
-    buffer.linkage = ""
-    buffer.initializer = ir.Constant(words, None)
-    buffer.align = 8
-    function = ir.Function(cx.module, ir.FunctionType(types.VOID, (types.I32, types.I64, types.I64)), _PANIC)
-    function.linkage = "internal"
-    for attribute in ("nounwind", "noinline", "cold"):
-        function.attributes.add(attribute)
-    site, first, second = function.args
-    b = ir.IRBuilder(function.append_basic_block("entry"))
-    noting, winning, done = (function.append_basic_block(name) for name in ("note", "first", "done"))
-    base = b.load(buffer, align=8)
-    b.cbranch(b.icmp_unsigned("==", base, ir.Constant(words, None)), done, noting)
-    b.position_at_end(noting)
-    mark = b.add(b.zext(site, types.I64), types.usize(1))
-    cas_ty = ir.FunctionType(types.I64, (words, types.I64, types.I64))
-    cas = ir.InlineAsm(cas_ty, "atom.acq_rel.sys.cas.b64 $0, [$1], $2, $3;", "=l,l,l,l,~{memory}", side_effect=True)
-    old = b.call(cas, (base, types.usize(0), mark))
-    b.cbranch(b.icmp_unsigned("==", old, types.usize(0)), winning, done)
-    b.position_at_end(winning)
-    record: list[ir.Value] = [first, second]
-    for register in ("ctaid", "tid"):
-        for axis in ("x", "y", "z"):
-            read = cx.declare(f"llvm.nvvm.read.ptx.sreg.{register}.{axis}", types.I32, ())
-            record.append(b.zext(b.call(read, []), types.I64))
-    for index, value in enumerate(record, start=1):
-        b.store(value, b.gep(base, [types.usize(index)]), align=8)
-    fence = ir.InlineAsm(ir.FunctionType(types.VOID, ()), "fence.acq_rel.sys;", "~{memory}", side_effect=True)
-    b.call(fence, ())
-    b.branch(done)
-    b.position_at_end(done)
-    b.ret_void()
-    return function
