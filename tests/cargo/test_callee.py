@@ -43,8 +43,8 @@ def test_an_impl_apart_from_its_type_names_both() -> None:
 def test_definition_is_read_from_a_late_bound_region() -> None:
     text = (
         "for<Region(BrNamed(DefId(15:2359 ~ glam[8184]::f32::scalar::mat4::{impl#0}::inverse::'_)))> "
-        "fn(&'^0.Named(DefId(15:2359 ~ glam[8184]::f32::scalar::mat4::{impl#0}::inverse::'_)) glam::Mat4) -> glam::Mat4 "
-        "{glam::Mat4::inverse}"
+        "fn(&'^0.Named(DefId(15:2359 ~ glam[8184]::f32::scalar::mat4::{impl#0}::inverse::'_)) glam::Mat4) "
+        "-> glam::Mat4 {glam::Mat4::inverse}"
     )
     assert definition_path(text) == ("glam", ("f32", "scalar", "mat4", "{impl#0}", "inverse"))
     assert definition_path("fn(f32) -> f32 {libm::sinf}") is None
