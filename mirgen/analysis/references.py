@@ -64,6 +64,15 @@ def operands_of(value: rv.Rvalue) -> tuple[pl.Operand, ...]:
             return ()
 
 
+def allocations_of(constant: pl.Constant) -> frozenset[int]:
+    """The allocations that a constant points at or lies in."""
+    match constant.const:
+        case pl.PointerConst(alloc=alloc) | pl.SliceConst(alloc=alloc) | pl.IndirectConst(alloc=alloc):
+            return frozenset({alloc})
+        case _:
+            return frozenset()
+
+
 class _Walker:
     def __init__(self, body: Body) -> None:
         self.callees: list[CalleeUse] = []

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mirgen.cargo.build import Unit
-from mirgen.cargo.closure import PATH_HEAD, STANDARD_CRATES, Resolver, Unresolved
+from mirgen.cargo.closure import (
+    PATH_HEAD,
+    STANDARD_CRATES,
+    KnownConstant,
+    Reached,
+    Resolver,
+    Unevaluated,
+    Unresolved,
+)
+from mirgen.cargo.constants import FEATURE, constant_source, constant_value
 from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.expose import ExposureNeededError
 from mirgen.cargo.queries import (
@@ -24,8 +34,10 @@ from mirgen.cargo.source import Names, UnnameableError
 from mirgen.cargo.unit import UnitRecord
 from mirgen.errors import ToolError
 from mirgen.ingest import Header
-from mirgen.mir.body import FnKey
+from mirgen.mir.body import Body, FnKey, MemoryAlloc
 from mirgen.mir.names import erase_regions
+from mirgen.mir.place import Constant
+from mirgen.mir.statement import Span
 
 _FLAGS = ("--thresholds", "query")
 _DEFINED = re.compile(r"^note: the [\w ]+ `\w+` is defined here\n *--> (.+?):(\d+):(\d+)$", re.MULTILINE)
@@ -33,7 +45,7 @@ _POSITION = re.compile(r"^ *--> (.+?):(\d+):\d+$", re.MULTILINE)
 
 
 class Asker:
-    """Asks each question once; ``resolver.answers`` gets what rustc answered."""
+    """Asks each question once; ``resolver.answers`` and ``resolver.constants`` get what rustc answered."""
 
     def __init__(
         self, resolver: Resolver, shim: Path, documents: Path, overlays: Path, numbers: AllocNumbers,
@@ -51,15 +63,14 @@ class Asker:
         self._asked: set[FnKey] = set()
         self._round = 0
 
-    def ask(self, stuck: Sequence[Unresolved]) -> bool:
-        """Ask about what is stuck and was not asked before; whether anything new was asked.
+    def ask(self, stuck: Sequence[Unresolved], constants: Sequence[Unevaluated]) -> bool:
+        """Ask about functions and constants that were not asked about before; whether anything new was asked.
 
         Raises:
             ExposureNeededError: private items of other crates would have to be named.
         """
         by_unit: dict[Path, tuple[CrateDump, list[Query]]] = {}
-        for unresolved in stuck:
-            found = self._query(unresolved)
+        for found in (*map(self._query, stuck), *map(self._constant_query, constants)):
             if found is not None:
                 dump, query = found
                 by_unit.setdefault(dump.unit.record, (dump, []))[1].append(query)
@@ -82,33 +93,46 @@ class Asker:
             return None
         self._asked.add((fn.crate, fn.path))
         name = f"q{len(self._asked)}"
-        span = unresolved.source.span
-        for home in self._homes(unresolved):
+        for home in self._homes(fn.path, unresolved.reached):
             unit = UnitRecord.load(home.unit.record)
             try:
                 text = query_source(name, fn, Names(unit.crate_name, fn.crate, self._externs))
             except UnnameableError:
                 continue
-            file = unit.root_file if span is None else unit.absolute(Path(span.file))
-            return home, Query(name, fn, file, text)
+            return home, Query(name, (fn.crate, fn.path), _file(unit, unresolved.source.span), text, fn)
         return None
 
-    def _homes(self, unresolved: Unresolved) -> list[CrateDump]:
-        """Crates in which the question may be put: that of the path's own crates which sees the others, then the
-        one that printed the call."""
-        assert unresolved.fn is not None
-        heads = {head for head in PATH_HEAD.findall(erase_regions(unresolved.fn.path)) if head in self._units}
+    def _constant_query(self, constant: Unevaluated) -> tuple[CrateDump, Query] | None:
+        """The question for a constant's value; a promoted one has no name."""
+        key = constant.key
+        if constant.const.promoted is not None or key in self._asked:
+            return None
+        self._asked.add(key)
+        name = f"q{len(self._asked)}"
+        for home in self._homes(key[1], constant.reached):
+            unit = UnitRecord.load(home.unit.record)
+            try:
+                text = constant_source(name, key[1], Names(unit.crate_name, key[0], self._externs))
+            except UnnameableError:
+                continue
+            return home, Query(name, key, _file(unit, constant.source.span), text, feature=FEATURE)
+        return None
+
+    def _homes(self, path: str, reached: Reached) -> list[CrateDump]:
+        """Crates in which a question about ``path`` may be put: that of the path's own crates which sees the others,
+        then the one that printed it."""
+        heads = {head for head in PATH_HEAD.findall(erase_regions(path)) if head in self._units}
         homes = [
             dump
             for head in sorted(heads)
             for dump in self._current(head)
             if heads <= {head, *UnitRecord.load(dump.unit.record).externs, *STANDARD_CRATES}
         ]
-        return [*homes, unresolved.reached.dump]
+        return [*homes, reached.dump]
 
     def _put(self, home: CrateDump, queries: list[Query]) -> bool:
         unit = UnitRecord.load(home.unit.record)
-        left = queries
+        left: list[Query] = queries
         exposed: frozenset[Private] = frozenset()
         while left:
             self._round += 1
@@ -144,12 +168,30 @@ class Asker:
         answered = False
         for name, headers in found.items():
             query = queries[name]
+            if query.fn is None:
+                answered |= self._take_constant(dump, query, [bodies[header] for header in headers])
+                continue
             for header in headers:
                 if answers(bodies[header], query.fn):
-                    self._resolver.answers[(query.fn.crate, query.fn.path)] = (dump, header)
+                    self._resolver.answers[query.key] = (dump, header)
                     answered = True
                     break
         return answered
+
+    def _take_constant(self, dump: CrateDump, query: Query, bodies: Sequence[Body]) -> bool:
+        value = constant_value(bodies[0], dump.allocs) if bodies else None
+        if value is None:
+            return False
+        memory = dump.allocs[value.alloc]
+        assert isinstance(memory, MemoryAlloc)
+        dump.allocs[value.alloc] = replace(memory, static=None)
+        self._resolver.constants[query.key] = KnownConstant(dump, Constant(value))
+        return True
+
+
+def _file(unit: UnitRecord, span: Span | None) -> Path:
+    """Where a question that comes up at ``span`` is put."""
+    return unit.root_file if span is None else unit.absolute(Path(span.file))
 
 
 def _private_items(output: str, unit: UnitRecord) -> frozenset[Private]:

@@ -80,9 +80,7 @@ class Unevaluated:
     @property
     def key(self) -> FnKey:
         """The crate that printed it and its full path: the key of :attr:`Program.constants`."""
-        const = self.const
-        path = const.path if const.promoted is None else f"{const.path}::promoted[{const.promoted}]"
-        return self.reached.dump.crate, path
+        return self.reached.dump.crate, self.const.full_path
 
 
 @dataclass(frozen=True, slots=True)

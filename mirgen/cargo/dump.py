@@ -24,6 +24,11 @@ class AllocNumbers:
     def __init__(self) -> None:
         self.next = 0
 
+    def new(self) -> int:
+        """A number of its own."""
+        self.next += 1
+        return self.next - 1
+
     def take(self, unit: MirUnit) -> None:
         self.next = max([self.next, *(number + 1 for number in unit.allocs)])
 
@@ -66,9 +71,8 @@ class CrateDump:
             unit = self._dump(args)
             overflow = "-Coverflow-checks=on" in unit.flags
             for body in unit.bodies:
-                if body.kind == "fn":
-                    decided = decide_runtime_checks(body, overflow_checks=overflow)
-                    self._bodies.setdefault(_body_key(body), decided)
+                decided = decide_runtime_checks(body, overflow_checks=overflow)
+                self._bodies.setdefault(_body_key(body), decided)
         return {header: self._bodies[_key(header)] for header in wanted}
 
     def _dump(self, args: Sequence[str]) -> MirUnit:

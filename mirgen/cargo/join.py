@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from mirgen.cargo.callee import Callee, definition_path, parse_callee, short
 from mirgen.ingest import Header
+from mirgen.mir.place import UnevaluatedConst
 from mirgen.mir.ty import FnDefTy
 
 
@@ -41,6 +42,26 @@ def find_body(
     if len(chosen) > 1:
         return Ambiguous(tuple(chosen))
     return chosen[0] if chosen else None
+
+
+def find_promoted(
+    const: UnevaluatedConst, printed_by: str, crate: str, by_name: dict[str, list[Header]]
+) -> Header | Ambiguous | None:
+    """The body in ``crate`` of the promoted constant that a body of ``printed_by`` names, if any."""
+    parsed = parse_callee(const.path)
+    suffix = f"::promoted[{const.promoted}]"
+    owners = {
+        header.header
+        for header in by_name.get(parsed.method, ())
+        if header.kind in ("fn", "const", "static", "static_mut") and _names(printed_by, parsed, crate, header)
+        and not _is_nested(header, parsed, by_name)
+    }  # fmt: skip
+    every = [h for h in by_name.get(suffix.removeprefix("::"), ()) if h.header.removesuffix(suffix) in owners]
+    if const.ty is not None and not parsed.generics:
+        every = [header for header in every if short(header.output) == short(const.ty.text)]
+    if len(every) > 1:
+        return Ambiguous(tuple(every))
+    return every[0] if every else None
 
 
 def _is_nested(header: Header, parsed: Callee, by_name: dict[str, list[Header]]) -> bool:

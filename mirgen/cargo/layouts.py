@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from mirgen.analysis.references import closure_of_types
-from mirgen.cargo.closure import Reached, Resolver
 from mirgen.cargo.dump import CrateDump
 from mirgen.cargo.shim import run_shim
 from mirgen.ingest import load_layouts
@@ -19,13 +18,13 @@ _UNSIZED_OR_GENERIC = frozenset({"param", "alias", "error"})
 
 
 def ask_layouts(
-    reached: Iterable[Reached], resolver: Resolver, shim: Path, work: Path
+    held: Iterable[tuple[CrateDump, frozenset[Ty]]], shim: Path, work: Path
 ) -> tuple[dict[tuple[str, str], Layout], dict[tuple[str, str], str]]:
-    """Layouts by ``Ty.key``, and rustc's reason for each type that has none."""
+    """Layouts by ``Ty.key`` of the types that bodies and constants hold, with the dumps that printed them; and
+    rustc's reason for each type that has none."""
     by_dump: dict[int, tuple[CrateDump, set[Ty]]] = {}
-    for each in reached:
-        types = by_dump.setdefault(id(each.dump), (each.dump, set()))[1]
-        types |= resolver.references(each.body).types
+    for dump, types in held:
+        by_dump.setdefault(id(dump), (dump, set()))[1].update(types)
     layouts: dict[tuple[str, str], Layout] = {}
     failures: dict[tuple[str, str], str] = {}
     for dump, types in by_dump.values():

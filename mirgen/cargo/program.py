@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from mirgen.analysis.doomed import without_addresses
 from mirgen.cargo.ask import Asker
 from mirgen.cargo.build import CargoBuild, Unit, cargo_build
-from mirgen.cargo.closure import Closure, Reached, Resolver, close
-from mirgen.cargo.expose import ExposureNeededError, expose, withdraw
-from mirgen.cargo.options import CargoOptions
+from mirgen.cargo.closure import Closure, KnownConstant, Reached, Resolver, close
+from mirgen.cargo.constants import evaluate
 from mirgen.cargo.dump import AllocNumbers, CrateDump
+from mirgen.cargo.expose import ExposureNeededError, expose, withdraw
 from mirgen.cargo.kernels import MarkedKernel, find_kernels
 from mirgen.cargo.layouts import ask_layouts
+from mirgen.cargo.options import CargoOptions
 from mirgen.cargo.unresolved import unresolved_diagnostic
 from mirgen.errors import Diagnostic, ToolError, UnsupportedError
 from mirgen.ingest import Header
 from mirgen.layout.data import Layout
-from mirgen.mir.body import Body, Kernel, Param, Program
-from mirgen.mir.place import Operand
+from mirgen.mir.body import Body, FnKey, Kernel, Param, Program
+from mirgen.mir.ty import Ty
 
 #: How hard rustc's inliner is asked to try, from the usual on; each step costs rustc time.  The root's last step also
 #: has the tower's second half.
@@ -128,7 +128,7 @@ class _Closer:
             self._resolver.forget()
             known = {kernel.name: kernel for kernel in find_kernels(self._root.index)}
             for name, (_, closure) in list(chosen.items()):
-                if closure.unresolved:
+                if closure.unresolved or closure.unevaluated:
                     again = self._close_kernel(known[name])
                     if self._distance(again[1]) <= self._distance(closure):
                         chosen[name] = again
@@ -136,10 +136,11 @@ class _Closer:
         return self._assemble(marked, chosen)
 
     def _ask(self, chosen: dict[str, tuple[Reached, Closure]]) -> bool:
-        """Put questions about what no effort resolved; whether any was answered."""
-        stuck = [u for _, closure in chosen.values() for u in closure.unresolved if u.may_be_inlined]
+        """Put questions about what no effort resolved; whether there were any."""
+        closures = [closure for _, closure in chosen.values()]
+        stuck = [u for closure in closures for u in closure.unresolved if u.may_be_inlined]
         try:
-            return self._asker.ask(stuck)
+            return self._asker.ask(stuck, [u for closure in closures for u in closure.unevaluated.values()])
         except ExposureNeededError:
             if self._expose_more:
                 raise
@@ -202,14 +203,15 @@ class _Closer:
                 for i, local in enumerate(body.locals[1 : body.arg_count + 1])
             )
             kernels.append(Kernel(mark.name, key, params, body.span))
-        every = {id(r.body): r for r in functions.values()}.values()
-        layouts, failures = ask_layouts(every, self._resolver, self._build.shim, self._documents)
+        constants = {key: known for _, closure in chosen.values() for key, known in closure.constants.items()}
+        layouts, failures = ask_layouts(self._held(functions, constants), self._build.shim, self._documents)
+        allocs = {n: a for _, closure in chosen.values() for n, a in closure.allocs.items()}
         empty = _empty_addresses(chosen)
         program = Program(
             kernels=tuple(kernels),
             functions={key: empty.get(id(reached.body), reached.body) for key, reached in functions.items()},
-            allocs={n: a for _, closure in chosen.values() for n, a in closure.allocs.items()},
-            constants=self._constants(chosen),
+            allocs=allocs,
+            constants=evaluate(constants, layouts, allocs, self._numbers),
             target=self._build.target,
             compiler=f"rustc {self._build.toolchain.release}",
         )
@@ -221,15 +223,17 @@ class _Closer:
             {name: (first.body, *_bodies(closure)) for name, (first, closure) in chosen.items()},
         )
 
-    @staticmethod
-    def _constants(chosen: dict[str, tuple[Reached, Closure]]) -> dict[tuple[str, str], Operand]:
-        constants: dict[tuple[str, str], Operand] = {}
-        for _, closure in chosen.values():
-            for key, reached, _ in closure.unevaluated:
-                trivial = reached.dump.trivial_consts.get(key[1])
-                if trivial is not None:
-                    constants[key] = trivial.value
-        return constants
+    def _held(
+        self, functions: dict[FnKey, Reached], constants: dict[FnKey, KnownConstant]
+    ) -> Iterator[tuple[CrateDump, frozenset[Ty]]]:
+        """The types that bodies and constants hold."""
+        for reached in {id(reached.body): reached for reached in functions.values()}.values():
+            yield reached.dump, self._resolver.references(reached.body).types
+        for known in constants.values():
+            if known.body is not None:
+                yield known.dump, self._resolver.references(known.body).types
+            elif known.value is not None and known.value.const.ty is not None:
+                yield known.dump, frozenset({known.value.const.ty})
 
 
 def _tried(levels: Sequence[Header]) -> list[Header]:

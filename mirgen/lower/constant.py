@@ -92,11 +92,10 @@ def _pointer(fx: FunctionContext, layout: Layout, address: ir.Value) -> Value:
 
 
 def _unevaluated(fx: FunctionContext, const: UnevaluatedConst) -> Value:
-    name = const.path if const.promoted is None else f"{const.path}::promoted[{const.promoted}]"
-    found = fx.cx.program.constants.get((fx.body.crate, name))
+    found = fx.cx.program.constants.get((fx.body.crate, const.full_path))
     if found is None:
         raise fx.unsupported(
-            "MG0361", f"rustc did not evaluate the constant `{name}`", notes=("its value is not in the MIR",)
+            "MG0361", f"rustc did not evaluate the constant `{const.full_path}`", notes=("its value is not in the MIR",)
         )  # fmt: skip
     return lower_operand(fx, found)
 

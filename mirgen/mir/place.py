@@ -106,6 +106,11 @@ class UnevaluatedConst:
     promoted: int | None
     ty: Ty | None
 
+    @property
+    def full_path(self) -> str:
+        """The path, with the promoted constant's number."""
+        return self.path if self.promoted is None else f"{self.path}::promoted[{self.promoted}]"
+
 
 @dataclass(frozen=True, slots=True)
 class TyConst:

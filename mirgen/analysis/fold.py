@@ -1,0 +1,310 @@
+"""Promoted constants, whose bodies are in rustc's text but whose values are not.
+
+rustc promotes ``&[1, 2, 3]`` to a constant of its own; nothing can name it, so rustc cannot be asked for its value.
+Its body is literal data: aggregates of constants and references to them.  That, and only that, is laid out here with
+rustc's layouts; a body that computes anything is left to be refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from mirgen.layout.data import FieldsArbitrary, FieldsArray, FieldsUnion, Layout, LayoutTable, VariantsMultiple
+from mirgen.mir import place as p
+from mirgen.mir import rvalue as r
+from mirgen.mir import statement as s
+from mirgen.mir.body import Alloc, Body, FnAlloc, MemoryAlloc, Relocation
+from mirgen.mir.ty import ArrayTy, FnDefTy, PointerTy, SliceTy, Ty
+from mirgen.mir.tyof import operand_ty
+
+_POINTER = 8
+_SAME_BYTES = ("PtrToPtr", "Transmute", "Subtype", "PointerCoercion(MutToConstPointer")
+
+
+class NotLiteralError(Exception):
+    """The body is more than literal data; the text says what was met."""
+
+
+@dataclass(slots=True)
+class _Memory:
+    """Bytes with holes and pointers; ``relocations`` maps a position to (allocation, offset)."""
+
+    data: bytearray
+    known: bytearray
+    relocations: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+
+    @staticmethod
+    def of(size: int) -> _Memory:
+        return _Memory(bytearray(size), bytearray(size))
+
+    @staticmethod
+    def number(value: int, size: int) -> _Memory:
+        return _Memory(bytearray(value.to_bytes(size, "little")), bytearray(b"\1" * size))
+
+    @staticmethod
+    def pointer(alloc: int, offset: int, meta: int | None = None) -> _Memory:
+        size = _POINTER if meta is None else 2 * _POINTER
+        data = bytearray(_POINTER) + (b"" if meta is None else meta.to_bytes(_POINTER, "little"))
+        return _Memory(bytearray(data), bytearray(b"\1" * size), {0: (alloc, offset)})
+
+    def write(self, at: int, value: _Memory) -> None:
+        end = at + len(value.data)
+        if end > len(self.data):
+            raise NotLiteralError(f"{len(value.data)} bytes at {at} of {len(self.data)}")
+        self.data[at:end] = value.data
+        self.known[at:end] = value.known
+        self.relocations = {k: v for k, v in self.relocations.items() if not at - _POINTER < k < end}
+        self.relocations |= {at + k: v for k, v in value.relocations.items()}
+
+    def read(self, at: int, size: int) -> _Memory:
+        inside = {k - at: v for k, v in self.relocations.items() if at <= k and k + _POINTER <= at + size}
+        return _Memory(self.data[at : at + size], self.known[at : at + size], inside)
+
+    def allocation(self, align: int) -> MemoryAlloc:
+        holes: list[tuple[int, int]] = []
+        for i, known in enumerate(self.known):
+            if known:
+                continue
+            if holes and sum(holes[-1]) == i:
+                holes[-1] = (holes[-1][0], holes[-1][1] + 1)
+            else:
+                holes.append((i, 1))
+        pointers = (Relocation(at, _POINTER, *target) for at, target in sorted(self.relocations.items()))
+        return MemoryAlloc(None, align, bytes(self.data), tuple(holes), tuple(pointers))
+
+
+def fold_body(
+    body: Body,
+    layouts: LayoutTable,
+    allocs: dict[int, Alloc],
+    new_alloc: Callable[[], int],
+    constant: Callable[[p.UnevaluatedConst], p.Constant | None],
+) -> p.Constant:
+    """The value of ``body``; allocations that it makes are added to ``allocs``.
+
+    Raises:
+        NotLiteralError: the body is not literal data only, or a layout or constant in it is not known.
+    """
+    return _Folder(body, layouts, allocs, new_alloc, constant).fold()
+
+
+class _Folder:
+    def __init__(
+        self, body: Body, layouts: LayoutTable, allocs: dict[int, Alloc], new_alloc: Callable[[], int],
+        constant: Callable[[p.UnevaluatedConst], p.Constant | None],
+    ) -> None:  # fmt: skip
+        self._body = body
+        self._layouts = layouts
+        self._allocs = allocs
+        self._new_alloc = new_alloc
+        self._constant = constant
+        self._locals: dict[int, _Memory] = {}
+        #: Allocations of locals that were borrowed: they are written no more.
+        self._borrowed: dict[int, int] = {}
+
+    def fold(self) -> p.Constant:
+        at, seen = 0, set[int]()
+        while at not in seen:
+            seen.add(at)
+            block = self._body.blocks[at]
+            for statement in block.statements:
+                self._statement(statement)
+            match block.terminator:
+                case s.Goto(target=target):
+                    at = target
+                case s.Return():
+                    return self._result()
+                case terminator:
+                    raise NotLiteralError(type(terminator).__name__)
+        raise NotLiteralError("a loop")
+
+    def _result(self) -> p.Constant:
+        ty = self._body.locals[0].ty
+        value = self._locals.get(0)
+        if value is None:
+            raise NotLiteralError("no value")
+        for local, alloc in self._borrowed.items():
+            self._allocs[alloc] = self._locals[local].allocation(self._layout(self._body.locals[local].ty).align)
+        target = value.relocations.get(0)
+        if isinstance(ty, PointerTy) and target is not None:
+            if len(value.data) == _POINTER:
+                return p.Constant(p.PointerConst(ty, *target))
+            if isinstance(ty.pointee, SliceTy) and target[1] == 0:
+                return p.Constant(p.SliceConst(ty, target[0], int.from_bytes(value.data[_POINTER:], "little")))
+        alloc = self._new_alloc()
+        self._allocs[alloc] = value.allocation(self._layout(ty).align)
+        return p.Constant(p.IndirectConst(ty, alloc, 0))
+
+    def _layout(self, ty: Ty) -> Layout:
+        found = self._layouts.get(ty.key)
+        if found is None:
+            raise NotLiteralError(f"the layout of `{ty.text}` is not known")
+        return found
+
+    def _statement(self, statement: s.Statement) -> None:
+        match statement:
+            case s.Assign(place=place, rvalue=value):
+                ty, at = self._locate(place)
+                if place.local in self._borrowed:
+                    raise NotLiteralError("a borrowed local is written")
+                whole = self._body.locals[place.local].ty
+                memory = self._locals.setdefault(place.local, _Memory.of(self._layout(whole).size))
+                memory.write(at, self._rvalue(value, ty))
+            case s.Storage() | s.Ignored():
+                pass
+            case _:
+                raise NotLiteralError(type(statement).__name__)
+
+    def _locate(self, place: p.Place) -> tuple[Ty, int]:
+        """Type and byte offset of a place inside its local."""
+        ty, at = self._body.locals[place.local].ty, 0
+        for projection in place.proj:
+            if not isinstance(projection, p.Field):
+                raise NotLiteralError(type(projection).__name__)
+            at += _field_offset(self._layout(ty), projection.index)
+            ty = projection.ty
+        return ty, at
+
+    def _rvalue(self, value: r.Rvalue, ty: Ty) -> _Memory:
+        match value:
+            case r.Use(operand=operand):
+                return self._operand(operand)
+            case r.Ref(place=place) | r.RawPtr(place=place):
+                return self._address(place)
+            case r.ArrayAggregate(operands=operands) | r.TupleAggregate(operands=operands):
+                layout = self._layout(ty)
+                return self._aggregate(layout, layout, operands)
+            case r.AdtAggregate(variant=variant, operands=operands):
+                return self._adt(self._layout(ty), variant, operands)
+            case r.Repeat(operand=operand, count=count):
+                return self._repeat(self._operand(operand), count, self._layout(ty))
+            case r.Cast(cast=cast, operand=operand):
+                return self._cast(cast, operand, ty)
+            case _:
+                raise NotLiteralError(type(value).__name__)
+
+    def _address(self, place: p.Place) -> _Memory:
+        if place.proj and isinstance(place.proj[-1], p.Deref):
+            return self._operand(p.Copy(p.Place(place.local, place.proj[:-1])))
+        if place.local not in self._locals:
+            raise NotLiteralError("a borrow of nothing")
+        _, at = self._locate(place)
+        if place.local not in self._borrowed:
+            self._borrowed[place.local] = self._new_alloc()
+        return _Memory.pointer(self._borrowed[place.local], at)
+
+    def _aggregate(self, layout: Layout, fields: Layout, operands: Sequence[p.Operand]) -> _Memory:
+        memory = _Memory.of(layout.size)
+        for i, operand in enumerate(operands):
+            value = self._operand(operand)
+            if value.data:
+                memory.write(_field_offset(fields, i), value)
+        return memory
+
+    def _adt(self, layout: Layout, variant: str | None, operands: Sequence[p.Operand]) -> _Memory:
+        if layout.names is None:
+            if isinstance(layout.variants, VariantsMultiple):
+                raise NotLiteralError("an enum without names")
+            return self._aggregate(layout, layout, operands)
+        index = next((i for i, name in enumerate(layout.names) if name.name == variant), None)
+        if index is None:
+            raise NotLiteralError(f"the variant {variant}")
+        if not isinstance(layout.variants, VariantsMultiple):
+            return self._aggregate(layout, layout, operands)
+        memory = self._aggregate(layout, layout.variants.variants[index], operands)
+        tag, niche = layout.variants.tag, layout.variants.niche
+        if niche is None:
+            bits = layout.names[index].discriminant
+        elif index == niche.untagged_variant:
+            return memory
+        else:
+            bits = niche.niche_start + index - niche.niche_first
+        memory.write(layout.variants.tag_offset, _Memory.number(bits % (1 << 8 * tag.size), tag.size))
+        return memory
+
+    @staticmethod
+    def _repeat(value: _Memory, count: int | None, layout: Layout) -> _Memory:
+        if count is None or len(value.data) * count != layout.size:
+            raise NotLiteralError("an array of unknown length")
+        memory = _Memory(value.data * count, value.known * count)
+        for i in range(count if value.relocations else 0):
+            memory.relocations |= {i * len(value.data) + at: target for at, target in value.relocations.items()}
+        return memory
+
+    def _cast(self, cast: str, operand: p.Operand, ty: Ty) -> _Memory:
+        function = operand.const.ty if isinstance(operand, p.Constant) else None
+        if isinstance(function, FnDefTy) and cast.startswith("PointerCoercion(ReifyFnPointer"):
+            alloc = self._new_alloc()
+            self._allocs[alloc] = FnAlloc(function.path)
+            return _Memory.pointer(alloc, 0)
+        value = self._operand(operand)
+        if cast.startswith("PointerCoercion(Unsize"):
+            match operand_ty(self._body.locals, operand), ty:
+                case PointerTy(pointee=ArrayTy(length=int(length))), PointerTy(pointee=SliceTy()):
+                    wide = _Memory.of(2 * _POINTER)
+                    wide.write(0, value)
+                    wide.write(_POINTER, _Memory.number(length, _POINTER))
+                    return wide
+                case _:
+                    pass
+        elif cast.startswith(_SAME_BYTES) and len(value.data) == self._layout(ty).size:
+            return value
+        raise NotLiteralError(f"the cast {cast} to `{ty.text}`")
+
+    def _operand(self, operand: p.Operand) -> _Memory:
+        match operand:
+            case p.Copy(place=place) | p.Move(place=place):
+                ty, at = self._locate(place)
+                size = self._layout(ty).size
+                if size == 0:
+                    return _Memory.of(0)
+                if place.local not in self._locals:
+                    raise NotLiteralError("a local that nothing was written to")
+                return self._locals[place.local].read(at, size)
+            case p.Constant(const=const):
+                return self._const(const)
+            case _:
+                raise NotLiteralError(type(operand).__name__)
+
+    def _const(self, const: p.Const) -> _Memory:
+        match const:
+            case p.ScalarConst(bits=bits, size=size):
+                return _Memory.number(bits, size)
+            case p.ZstConst():
+                return _Memory.of(0)
+            case p.PointerConst(alloc=alloc, offset=offset):
+                return _Memory.pointer(alloc, offset)
+            case p.SliceConst(alloc=alloc, meta=meta):
+                return _Memory.pointer(alloc, 0, meta)
+            case p.IndirectConst(ty=ty, alloc=alloc, offset=offset):
+                return self._stored(alloc, offset, self._layout(ty).size)
+            case p.UnevaluatedConst():
+                found = self._constant(const)
+                if found is None:
+                    raise NotLiteralError(f"the constant {const.path}")
+                return self._const(found.const)
+            case p.TyConst(text=text):
+                raise NotLiteralError(f"the constant {text}")
+
+    def _stored(self, alloc: int, offset: int, size: int) -> _Memory:
+        memory = self._allocs.get(alloc)
+        if not isinstance(memory, MemoryAlloc) or any(pointer.size != _POINTER for pointer in memory.relocations):
+            raise NotLiteralError(f"the allocation {alloc}")
+        known = bytearray(b"\1" * len(memory.data))
+        for at, length in memory.uninit:
+            known[at : at + length] = bytes(length)
+        pointers = {pointer.at: (pointer.alloc, pointer.offset) for pointer in memory.relocations}
+        return _Memory(bytearray(memory.data), known, pointers).read(offset, size)
+
+
+def _field_offset(layout: Layout, index: int) -> int:
+    match layout.fields:
+        case FieldsArbitrary(offsets=offsets) if index < len(offsets):
+            return offsets[index]
+        case FieldsArray(stride=stride, count=count) if index < count:
+            return index * stride
+        case FieldsUnion():
+            return 0
+        case _:
+            raise NotLiteralError(f"field {index} of {layout.fields}")

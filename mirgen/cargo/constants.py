@@ -1,0 +1,87 @@
+"""Asking rustc for the value of a constant that its text left as a path.
+
+A static is added, in a copy of the crate's sources, whose initializer is the constant, and a function that returns its
+address: the function's dump then shows the bytes, padding and provenance that rustc's evaluator arrived at.  The
+static's type is inferred (an opaque type that the static defines), so nothing but the constant's path is ever named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mirgen.analysis.fold import NotLiteralError, fold_body
+from mirgen.cargo.closure import KnownConstant
+from mirgen.cargo.dump import AllocNumbers
+from mirgen.cargo.source import Names, callee_source
+from mirgen.layout.data import LayoutTable
+from mirgen.mir.body import Alloc, Body, FnKey, MemoryAlloc
+from mirgen.mir.place import Constant, IndirectConst, Operand, PointerConst
+from mirgen.mir.rvalue import Use
+from mirgen.mir.statement import Assign, Return
+from mirgen.mir.ty import AdtTy, PointerTy
+
+#: What a crate that holds such a question must enable.
+FEATURE = "type_alias_impl_trait"
+
+
+def constant_source(name: str, path: str, names: Names) -> str:
+    """The question about the constant ``path``, on one line: rustc's errors are joined by line.
+
+    Raises:
+        UnnameableError: the path cannot be written.
+    """
+    value = callee_source(path, names)
+    return (
+        f"#[repr(transparent)] pub struct W{name}<T>(T); unsafe impl<T> Sync for W{name}<T> {{}} "
+        f"pub type T{name} = impl Sized; "
+        f"#[define_opaque(T{name})] pub static S{name}: W{name}<T{name}> = W{name}({value}); "
+        f"pub fn {name}<'a>() -> &'static W{name}<T{name}> {{ &S{name} }}"
+    )
+
+
+def constant_value(body: Body, allocs: dict[int, Alloc]) -> IndirectConst | None:
+    """The constant that the answer ``body`` of a question shows; ``None`` where it is not what was asked for."""
+    statements = [s for block in body.blocks for s in block.statements if isinstance(s, Assign)]
+    if len(body.blocks) != 1 or len(statements) != 1 or not isinstance(body.blocks[0].terminator, Return):
+        return None
+    match statements[0].rvalue:
+        case Use(Constant(PointerConst(PointerTy(pointee=AdtTy(args=(ty,))), alloc, 0))):
+            memory = allocs.get(alloc)
+            if isinstance(memory, MemoryAlloc) and memory.static is not None:
+                return IndirectConst(ty, alloc, 0)
+        case _:
+            pass
+    return None
+
+
+def evaluate(
+    constants: Mapping[FnKey, KnownConstant], layouts: LayoutTable, allocs: dict[int, Alloc], numbers: AllocNumbers
+) -> dict[FnKey, Operand]:
+    """Values of all ``constants`` that have one; what the bodies of promoted ones make is added to ``allocs``."""
+    values: dict[FnKey, Operand] = {}
+    for key in constants:
+        _evaluate(key, constants, layouts, allocs, numbers, values)
+    return values
+
+
+def _evaluate(
+    key: FnKey, constants: Mapping[FnKey, KnownConstant], layouts: LayoutTable, allocs: dict[int, Alloc],
+    numbers: AllocNumbers, values: dict[FnKey, Operand],
+) -> Constant | None:  # fmt: skip
+    known = constants.get(key)
+    if known is None:
+        return None
+    value = values.get(key, known.value)
+    if value is None and known.body is not None:
+        crate = known.dump.crate
+        try:
+            value = fold_body(
+                known.body, layouts, allocs, numbers.new,
+                lambda const: _evaluate((crate, const.full_path), constants, layouts, allocs, numbers, values),
+            )  # fmt: skip
+        except NotLiteralError:
+            return None
+    if not isinstance(value, Constant):
+        return None
+    values[key] = value
+    return value
