@@ -18,7 +18,7 @@ from mirgen.cargo.crates import crates_dir
 from mirgen.cargo.sysroot import built_sysroot
 from mirgen.cargo.toolchain import NVPTX_TARGET, Toolchain, find_program, find_shim, find_toolchain
 from mirgen.errors import MirgenError, ToolError
-from mirgen.link.discover import CUDA_FIX, WANTED, find_tool
+from mirgen.link.discover import CUDA_FIX, WANTED, find_package, find_tool
 
 State = Literal["ok", "missing", "optional"]
 
@@ -46,11 +46,10 @@ def summary(findings: tuple[Finding, ...]) -> tuple[str, ...]:
     rust = by_name["rustc"] and by_name["cargo"] and by_name["mirgen-rustc"] and by_name["llvmlite"]
     lines = [f"build to PTX and run on the simulator: {'yes' if rust else 'no'}"]
     lines.append(f"crates compiled for: {NVPTX_TARGET if by_name['nvptx64 core'] else 'the host target only'}")
-    cubin = rust and (by_name["ptxas"] or by_name["nvjitlink"])
-    lines.append(
-        f"cubins: {'yes' if cubin else 'no'}; libNVVM as code generator: {'yes' if by_name['libnvvm'] else 'no'}"
-    )
-    lines.append(f"run on a GPU: {'yes' if by_name['driver'] and cubin else 'no'}")
+    cubin = rust and (by_name["ptxas"] or (by_name["nvjitlink"] and by_name["cuda-bindings"]))
+    nvvm = rust and by_name["libnvvm"] and by_name["cuda-bindings"]
+    lines.append(f"cubins: {'yes' if cubin else 'no'}; libNVVM as code generator: {'yes' if nvvm else 'no'}")
+    lines.append(f"run on a GPU: {'yes' if by_name['driver'] and by_name['cuda-core'] and cubin else 'no'}")
     return tuple(lines)
 
 
@@ -134,6 +133,12 @@ def _cuda() -> Iterator[Finding]:
             yield Finding("CUDA", wanted.name, "optional", f"not found ({wanted.what})", fix=CUDA_FIX)
         else:
             yield Finding("CUDA", wanted.name, "ok", f"{tool.version} ({tool.source})", str(tool.path))
+    for package, why in (("cuda-bindings", "libNVVM and nvJitLink are called through it"), ("cuda-core", "launches")):
+        found = find_package(package)
+        if found is None:
+            yield Finding("CUDA", package, "optional", f"not installed ({why})", fix=CUDA_FIX)
+        else:
+            yield Finding("CUDA", package, "ok", f"{found.version} (Python package)")
 
 
 def _device() -> Iterator[Finding]:

@@ -44,7 +44,7 @@ def exit_code(error: MirgenError) -> int:
             return USAGE
         case DeviceError():
             return DEVICE
-        case ToolError() if error.tool == "cargo" and error.message == "cargo metadata failed":
+        case ToolError() if error.tool == "cargo" and "metadata" in error.message:
             return METADATA
         case ToolError() if error.tool in _RUST_TOOLS:
             return RUSTC
@@ -55,16 +55,34 @@ def exit_code(error: MirgenError) -> int:
 
 
 def show(error: MirgenError, form: MessageFormat = "human", roots: Sequence[Path] = ()) -> None:
-    """Show ``error`` on stderr (stdout for ``json``).  What cargo has already said is not said again.
+    """Show ``error`` on stderr (stdout for ``json``).  What cargo says is neither said again nor dressed up.
 
     Sources are looked up in ``roots``: rustc names them relative to the workspace.
     """
     if isinstance(error, ToolError) and error.tool == "cargo" and not error.message:
         return
+    if isinstance(error, ToolError) and exit_code(error) == METADATA and form != "json":
+        sys.stderr.write(error.output)
+        return
     renderer = Renderer(SourceMap(roots), Palette(wants_colour(sys.stderr, os.environ) and form == "human"))
     stream = sys.stdout if form == "json" else sys.stderr
     stream.write(_device(error, renderer, form) if isinstance(error, DeviceError) else report(error, renderer, form))
+    if isinstance(error, UnsupportedError) and form == "human":
+        stream.write(_more(error))
     stream.flush()
+
+
+def _more(error: UnsupportedError) -> str:
+    """rustc's closing line, for our codes."""
+    known = sorted({d.code for d in error.diagnostics if d.code})
+    if not known:
+        return ""
+    if len(known) == 1:
+        return f"\nFor more information about this error, try `cargo mirgen explain {known[0]}`.\n"
+    return (
+        f"\nSome errors have detailed explanations: {', '.join(known)}.\n"
+        f"For more information about an error, try `cargo mirgen explain {known[0]}`.\n"
+    )
 
 
 def _device(error: DeviceError, renderer: Renderer, form: MessageFormat) -> str:

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -42,6 +43,15 @@ class _Lazy(click.Group):
             return None
         module = importlib.import_module(f"mirgen.cli.commands.{cmd_name}")
         return module.command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except BrokenPipeError:  # the reader (`| head`) has seen enough; click itself would call it a failure
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(codes.OK)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -94,9 +104,6 @@ def _run(args: list[str], program: str) -> int:
         return codes.USAGE
     except (click.Abort, KeyboardInterrupt):
         return codes.INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return codes.OK
     except MirgenError as error:
         codes.show(error, _message_format(own), source_roots(_value(own, "--manifest-path")))
         return codes.exit_code(error)
@@ -104,8 +111,8 @@ def _run(args: list[str], program: str) -> int:
         click.echo(f"error: {error}", err=True)
         return codes.OUTPUT
     except Exception as error:
-        detail = "".join(traceback.format_exception(error))
-        codes.show(InternalError(f"{type(error).__name__}: {error}", statement=detail), _message_format(own))
+        traceback.print_exception(error)
+        codes.show(InternalError(f"{type(error).__name__}: {error}"), _message_format(own))
         return codes.INTERNAL
     return status if isinstance(status, int) else codes.OK
 

@@ -36,8 +36,8 @@ def choose(items: Sequence[Item], wanted: str | None) -> Item:
         return fitting[0]
     if not fitting:
         near = difflib.get_close_matches(wanted, [item.name for item in items], 1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
-        raise NoChoiceError(f"no function is called `{wanted}`{hint} There are:\n{list_items(items)}")
+        hint = f"did you mean `{near[0]}`?" if near else "there are:"
+        raise NoChoiceError(f"no function is called `{wanted}`; {hint}\n{list_items(items)}")
     raise NoChoiceError(f"`{wanted}` may be one of these; name it, or give its number:\n{list_items(items, fitting)}")
 
 

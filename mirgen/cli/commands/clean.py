@@ -10,6 +10,7 @@ import click
 from mirgen.cargo.build import target_directory
 from mirgen.cargo.options import CargoOptions
 from mirgen.cargo.toolchain import cache_dir
+from mirgen.cli.summary import shown
 from mirgen.diagnostics import status_line
 
 
@@ -22,7 +23,6 @@ def command(manifest_path: Path | None, target_dir: Path | None, cache: bool) ->
     folders = [target_directory(CargoOptions(manifest_path=manifest_path, target_dir=target_dir)) / "mirgen"]
     folders += [cache_dir() / "sysroots"] if cache else []
     for folder in folders:
-        if folder.is_dir():
-            files = sum(1 for path in folder.rglob("*") if path.is_file())
-            shutil.rmtree(folder)
-            click.echo(status_line("Removed", f"{files} files in {folder}"), err=True)
+        files = sum(1 for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else 0
+        shutil.rmtree(folder, ignore_errors=not folder.exists())
+        click.echo(status_line("Removed", f"{files} files in {shown(folder)}"), err=True)

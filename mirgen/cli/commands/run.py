@@ -26,6 +26,9 @@ from mirgen.runtime.runner import parse_assignment, run_kernel
 
 _LAUNCH, _DEVICE = "Launch", "Device"
 
+#: Elements of an array that a summary shows.
+_SHOWN = 8
+
 
 def _extent(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, ...]:
     """One to three numbers: ``4``, ``4,2`` or ``4x2x1``."""
@@ -106,10 +109,23 @@ def command(
 
 
 def describe_array(name: str, rust_type: str, array: NDArray[Any]) -> str:
-    """One array as the summary shows it: type, number of elements, the elements (the first and last of many)."""
-    text = np.array2string(array, threshold=24, edgeitems=4, separator=", ", max_line_width=110, floatmode="unique")
-    count = f"{array.size} element{'s' if array.size != 1 else ''}"
-    return f"{name}: {rust_type}, {count}\n{text}"
+    """One array as the summary shows it: type, number of elements, and the elements (of many the first and last)."""
+    flat: NDArray[Any] = array.reshape(-1)
+    count = flat.size
+    if count <= _SHOWN:
+        values = [_value(value) for value in flat]
+    else:
+        values = [*map(_value, flat[: _SHOWN // 2]), "..", *map(_value, flat[-_SHOWN // 2 :])]
+    return f"{name}: {rust_type}, {count} element{'s' if count != 1 else ''}\n[{', '.join(values)}]"
+
+
+def _value(value: Any) -> str:
+    """One element in Rust's words where it has some."""
+    if isinstance(value, np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, np.void):
+        return value.tobytes().hex() if value.dtype.names is None else str(value)
+    return str(value)
 
 
 def _module(options: BuildOptions, device: str, sim: SimOptions, progress: Progress) -> Module:

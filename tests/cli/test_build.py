@@ -1,0 +1,126 @@
+"""`build` and `check`: what they say and leave."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mirgen.cli.main import main
+from mirgen.link.manifest import load_manifest
+from tests.cli.support import ROOT, Done, Mirgen
+
+
+def folder(mirgen: Mirgen) -> Path:
+    """Where the artefacts are."""
+    return mirgen.target / "mirgen" / "debug" / "saxpy"
+
+
+def test_a_build_ends_with_kernels_and_paths(mirgen: Mirgen, built: Done) -> None:
+    lines = built.err.splitlines()
+    finished = next(i for i, line in enumerate(lines) if line.startswith("    Finished 2 kernel"))
+    kernels, files = lines[finished + 1 : finished + 3], lines[finished + 3 :]
+    takes = r"sm_90: \d+ registers, 0 B shared, 0 B stack, no spills"
+    assert re.fullmatch(rf" {{6}}Kernel saxpy         {takes}", kernels[0])
+    assert re.fullmatch(rf" {{6}}Kernel saxpy_stride  {takes}", kernels[1])
+    made = [*(f"sm_90/saxpy.{kind}" for kind in ("ll", "ptx", "cubin")), "manifest.json"]
+    assert [line.split()[1] for line in files] == [str(folder(mirgen) / name) for name in made]
+    assert all((folder(mirgen) / name).is_file() for name in made)
+
+
+def test_stdout_is_for_data(built: Done) -> None:
+    assert built.out == ""
+
+
+def test_paths_below_the_current_folder_are_short(mirgen: Mirgen, built: Done, crate: Path) -> None:
+    manifest = str(crate / "Cargo.toml")
+    done = mirgen.build("--manifest-path", manifest, cwd=mirgen.target)
+    assert done.code == 0
+    assert "    Manifest mirgen/debug/saxpy/manifest.json\n" in done.err
+
+
+def test_a_second_build_does_nothing(mirgen: Mirgen, built: Done, crate: Path) -> None:
+    manifest = folder(mirgen) / "manifest.json"
+    before = manifest.stat().st_mtime_ns
+    done = mirgen.build("--message-format", "json", cwd=crate)
+    assert done.code == 0
+    assert "       Fresh 2 kernel(s) of saxpy\n" in done.err
+    assert "      Kernel saxpy " in done.err, "the summary is for every build"
+    assert manifest.stat().st_mtime_ns == before
+    (line,) = done.out.splitlines()
+    assert json.loads(line) == {
+        "reason": "mirgen-artifact",
+        "manifest_path": str(manifest),
+        "kernels": ["saxpy", "saxpy_stride"],
+        "archs": ["sm_90"],
+    }
+
+
+def test_quiet_says_nothing(mirgen: Mirgen, built: Done, crate: Path) -> None:
+    done = mirgen.build("-q", cwd=crate)
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+def test_colour_when_asked_for(mirgen: Mirgen, built: Done, crate: Path) -> None:
+    assert "\x1b[1;92m       Fresh\x1b[0m" in mirgen.build("--color", "always", cwd=crate).err
+    assert "\x1b" not in mirgen.build("--color", "never", cwd=crate, CARGO_TERM_COLOR="always").err
+
+
+def test_without_an_assembler_there_is_ptx_only(
+    built: Done, crate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("mirgen.pipeline.find_tool", lambda name: None)
+    monkeypatch.chdir(crate)
+    # What was compiled already is taken along: only the artefacts are new.
+    target = tmp_path / "target"
+    args = ["build", "--target-dir", str(target), "--target", "host", "--offline", "saxpy"]
+    shutil.copytree(_target_of(built), target)
+    with pytest.raises(SystemExit) as ended:
+        main(args)
+    err = capfd.readouterr().err
+    assert ended.value.code == 0, err
+    assert "Warning no ptxas and no nvJitLink here: PTX only, no cubin (install NVIDIA's wheels with" in err
+    assert "      Kernel saxpy  sm_90: PTX only\n" in err
+    manifest = load_manifest(target / "mirgen" / "debug" / "saxpy")
+    assert set(manifest.artifact("sm_90").files) == {"ll", "ptx"}
+
+
+def _target_of(built: Done) -> Path:
+    """The target folder that a build's last line names."""
+    return Path(built.err.split()[-1]).parents[3]
+
+
+def test_check_makes_no_artefacts(mirgen: Mirgen, built: Done, crate: Path) -> None:
+    def files() -> dict[Path, int]:
+        return {path: path.stat().st_mtime_ns for path in folder(mirgen).rglob("*")}
+
+    before = files()
+    done = mirgen.build("saxpy", cwd=crate, verb="check")
+    assert (done.code, done.out) == (0, "")
+    assert "    Finished 1 kernel(s) of saxpy in " in done.err
+    assert files() == before
+
+
+def test_clean_removes_mirgens_own_only(mirgen: Mirgen, crate: Path, tmp_path: Path) -> None:
+    for path in ("mirgen/debug/saxpy/saxpy.ptx", "mirgen/build/x", "debug/libsaxpy.rlib"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    done = mirgen("clean", "--target-dir", tmp_path, cwd=crate)
+    assert (done.code, done.out, done.err) == (0, "", f"     Removed 2 files in {tmp_path / 'mirgen'}\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["debug"]
+    assert mirgen("clean", "--target-dir", tmp_path, cwd=crate).err.startswith("     Removed 0 files")
+
+
+def test_setup_without_library_sources_says_how_to_get_them(mirgen: Mirgen, tmp_path: Path) -> None:
+    sysroot = tmp_path / "sysroot"
+    sysroot.mkdir()
+    rustc = tmp_path / "rustc"
+    answer = "release: 1.96.0\\nhost: x86_64-unknown-linux-gnu\\ncommit-hash: 0123456789abcdef"
+    rustc.write_text(f"#!/bin/sh\ncase $1 in -vV) printf '{answer}\\n';; *) echo {sysroot};; esac\n")
+    rustc.chmod(0o755)
+    done = mirgen("setup", cwd=ROOT, RUSTC=str(rustc), MIRGEN_CACHE_DIR=str(tmp_path / "cache"))
+    assert done.code == 101
+    assert "library sources are not installed: `rustup component add rust-src`" in done.err
