@@ -17,10 +17,19 @@ from mirgen.cargo.closure import (
     Unevaluated,
     Unresolved,
 )
-from mirgen.cargo.constants import FEATURE, constant_source, constant_value
+from mirgen.cargo.constants import (
+    FEATURE,
+    constant_source,
+    constant_value,
+    inner_source,
+    item_span,
+    written_type,
+)
 from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.expose import ExposureNeededError
+from mirgen.cargo.join import find_inside
 from mirgen.cargo.queries import (
+    INSIDE,
     Overlay,
     Private,
     Query,
@@ -111,12 +120,31 @@ class Asker:
         name = f"q{len(self._asked)}"
         for home in self._homes(key[1], constant.reached):
             unit = UnitRecord.load(home.unit.record)
+            inside = self._inside(f"{INSIDE}{name}", constant, home, unit)
+            if inside is not None:
+                return home, inside
             try:
                 text = constant_source(name, key[1], Names(unit.crate_name, key[0], self._externs))
             except UnnameableError:
                 continue
             return home, Query(name, key, _file(unit, constant.source.span), text, feature=FEATURE)
         return None
+
+    @staticmethod
+    def _inside(name: str, constant: Unevaluated, home: CrateDump, unit: UnitRecord) -> Query | None:
+        """The question for a constant inside a function's body, put there."""
+        header = find_inside(constant.const.path, constant.key[0], home.crate, home.by_name)
+        if not isinstance(header, Header):
+            return None
+        span = item_span(home.bodies([header])[header])
+        file = _file(unit, span)
+        own = header.header.rpartition("::")[2]
+        if span is None or not file.is_relative_to(unit.source_dir):
+            return None
+        ty = written_type(span, own, file.read_text(encoding="utf-8"))
+        if ty is None:
+            return None
+        return Query(name, constant.key, file, inner_source(name, own, ty), at=(span.end_line, span.end_col))
 
     def _homes(self, path: str, reached: Reached) -> list[CrateDump]:
         """Crates in which a question about ``path`` may be put: that of the path's own crates which sees the others,

@@ -9,6 +9,8 @@ from functools import lru_cache
 from mirgen.mir.names import erase_regions, skip_group
 
 _DEF_ID = re.compile(r"DefId\(\d+:\d+ ~ (\w+)\[[0-9a-f]+\]((?:::[^:\s()']+)+)::'")
+#: The first segment of a path in a text: a crate, or a module of the crate that printed it.
+PATH_HEAD = re.compile(r"(?<![\w:}])([A-Za-z_]\w*)::")
 _PATH_PREFIX = re.compile(r"(?<![\w:}>])(?:[A-Za-z_]\w*::)+(?=[A-Za-z_])")
 
 

@@ -7,12 +7,12 @@ library's diverging functions (a panic); any other is reported, once, with the c
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from mirgen.analysis.drops import UnknownDropError, glue_of, glued
 from mirgen.analysis.references import CalleeUse, References, allocations_of, references
-from mirgen.cargo.callee import definition_path, parse_callee, short
+from mirgen.cargo.callee import PATH_HEAD, definition_path, parse_callee, short
 from mirgen.cargo.dump import CrateDump
 from mirgen.cargo.join import Ambiguous, find_body, find_promoted
 from mirgen.ingest import Header
@@ -20,9 +20,9 @@ from mirgen.mir.body import Alloc, Body, FnAlloc, FnKey, MemoryAlloc
 from mirgen.mir.names import erase_regions
 from mirgen.mir.place import Constant, UnevaluatedConst
 from mirgen.mir.statement import SourceInfo
-from mirgen.mir.ty import ClosureTy, FnDefTy, FnPtrTy, PointerTy
+from mirgen.mir.ty import ClosureTy, FnDefTy, FnPtrTy, PointerTy, Ty
+from mirgen.mir.tyof import place_ty
 
-PATH_HEAD = re.compile(r"(?<![\w:}])([A-Za-z_]\w*)::")
 STANDARD_CRATES = frozenset({"core", "alloc", "std"})
 
 
@@ -64,6 +64,11 @@ class Unresolved:
         return self.reason in ("generic", "trait", "ambiguous")
 
     @property
+    def may_be_asked(self) -> bool:
+        """Whether a question can bring a body."""
+        return self.may_be_inlined or self.reason == "glue"
+
+    @property
     def has_no_name(self) -> bool:
         """Whether a closure's type is in the path: no question can be put about it."""
         return "{" in self.path
@@ -101,6 +106,10 @@ class Closure:
     unresolved: list[Unresolved] = field(default_factory=list[Unresolved])
     #: addresses without a body that only panicking blocks take: (the body, the callee's text)
     empty_addresses: list[tuple[Body, str]] = field(default_factory=list[tuple[Body, str]])
+    #: types of which rustc must be asked whether they need to be dropped, with the dump that printed them
+    undecided: dict[tuple[str, str], tuple[Ty, CrateDump]] = field(
+        default_factory=dict[tuple[str, str], tuple[Ty, CrateDump]]
+    )
     constants: dict[FnKey, KnownConstant] = field(default_factory=dict[FnKey, KnownConstant])
     unevaluated: dict[FnKey, Unevaluated] = field(default_factory=dict[FnKey, Unevaluated])
 
@@ -115,6 +124,8 @@ class Resolver:
         self.answers: dict[FnKey, tuple[CrateDump, Header]] = {}
         #: Values of constants that rustc's text has as paths only.
         self.constants: dict[FnKey, KnownConstant] = {}
+        #: Whether types need to be dropped, by ``Ty.key``.
+        self.drops: dict[tuple[str, str], bool] = {}
         self._references: dict[int, References] = {}
         self._found: dict[FnKey, tuple[CrateDump, Header] | str] = {}
 
@@ -143,12 +154,17 @@ class Resolver:
         if parsed.generics:
             return "generic"
         crates = self._candidate_crates(fn, home)
-        for dump in (home, *crates):
-            found = find_body(fn, dump.crate, dump.index, dump.by_name)
-            if isinstance(found, Ambiguous):
-                return "ambiguous"
-            if found is not None:
-                return dump, found
+        for ask_more in (False, True):
+            for dump in (home, *crates):
+                if ask_more and not (parsed.method in dump.by_name and dump.know_instances()):
+                    continue
+                found = find_body(fn, dump.crate, dump.by_name, blind=dump.is_blind)
+                if isinstance(found, Ambiguous) and not ask_more:
+                    break
+                if isinstance(found, Ambiguous):
+                    return "ambiguous"
+                if found is not None:
+                    return dump, found
         if "core::arch::" in fn.path:
             return "simd"
         if not crates and self._standard(fn):
@@ -176,6 +192,8 @@ class Resolver:
         """A closure's body stands under its own path in the crate that wrote it; in generic code it has no instance."""
         method, wanted = parse_callee(closure.path).method, short(closure.path)
         for dump in (home, *self._candidate_crates(closure, home)):
+            if any("<impl at" in header.header for header in dump.by_name.get(method, ())):
+                dump.know_instances()
             matches = [
                 header
                 for header in dump.by_name.get(method, ())
@@ -238,7 +256,8 @@ def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
         computed: list[Reached] = []
         for reached in queue:
             refs = resolver.references(reached.body)
-            for use in refs.callees:
+            glue = _glue(refs, reached, resolver, closure)
+            for use in (*refs.callees, *glue):
                 item = called_item(use.fn)
                 if item is None:  # a function pointer behind the Fn traits
                     continue
@@ -252,7 +271,9 @@ def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
                     closure.empty_addresses.append((reached.body, use.fn.path))
                 elif isinstance(found, str):
                     seen_unresolved.add(key)
-                    closure.unresolved.append(Unresolved(use.fn.path, use.fn.crate, found, use.source, reached, use.fn))
+                    at = (use.fn.path, use.fn.crate)
+                    reason = "glue" if use in glue else found
+                    closure.unresolved.append(Unresolved(*at, reason, use.source, reached, use.fn))
                 else:
                     requested.add(key)
                     wanted.append((key, *found, reached, use.source))
@@ -275,6 +296,20 @@ def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
                     computed.append(holder)
         queue = [*_read(wanted, closure), *computed]
     return closure
+
+
+def _glue(refs: References, reached: Reached, resolver: Resolver, closure: Closure) -> list[CalleeUse]:
+    """The drop glue that a body's drops call."""
+    uses: list[CalleeUse] = []
+    for place, source in refs.drops:
+        ty = place_ty(reached.body.locals, place)
+        try:
+            types = glued(ty, lambda inner: resolver.drops.get(inner.key))
+        except UnknownDropError as unknown:
+            closure.undecided |= {inner.key: (inner, reached.dump) for inner in unknown.types}
+            continue
+        uses += [CalleeUse(glue_of(inner), source, called=True, diverges=False) for inner in types]
+    return uses
 
 
 def _read(wanted: Sequence[tuple[FnKey, CrateDump, Header, Reached, SourceInfo]], closure: Closure) -> list[Reached]:

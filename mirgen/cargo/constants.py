@@ -7,6 +7,7 @@ static's type is inferred (an opaque type that the static defines), so nothing b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from mirgen.analysis.fold import NotLiteralError, fold_body
@@ -15,9 +16,10 @@ from mirgen.cargo.dump import AllocNumbers
 from mirgen.cargo.source import Names, callee_source
 from mirgen.layout.data import LayoutTable
 from mirgen.mir.body import Alloc, Body, FnKey, MemoryAlloc
+from mirgen.mir.names import skip_group
 from mirgen.mir.place import Constant, IndirectConst, Operand, PointerConst
 from mirgen.mir.rvalue import Use
-from mirgen.mir.statement import Assign, Return
+from mirgen.mir.statement import Assign, Return, Span
 from mirgen.mir.ty import AdtTy, PointerTy
 
 #: What a crate that holds such a question must enable.
@@ -25,18 +27,52 @@ FEATURE = "type_alias_impl_trait"
 
 
 def constant_source(name: str, path: str, names: Names) -> str:
-    """The question about the constant ``path``, on one line: rustc's errors are joined by line.
+    """The question about the constant ``path``.
 
     Raises:
         UnnameableError: the path cannot be written.
     """
-    value = callee_source(path, names)
+    define = f"pub type T{name} = impl Sized; #[define_opaque(T{name})]"
+    return _source(name, callee_source(path, names), f"T{name}", define)
+
+
+def inner_source(name: str, constant: str, ty: str) -> str:
+    """The question about a constant inside a body, to stand beside it; ``ty`` is its type as it is written there."""
+    return _source(name, constant, ty, "")
+
+
+def _source(name: str, value: str, ty: str, define: str) -> str:
+    """On one line: rustc's errors are joined by line."""
     return (
         f"#[repr(transparent)] pub struct W{name}<T>(T); unsafe impl<T> Sync for W{name}<T> {{}} "
-        f"pub type T{name} = impl Sized; "
-        f"#[define_opaque(T{name})] pub static S{name}: W{name}<T{name}> = W{name}({value}); "
-        f"pub fn {name}<'a>() -> &'static W{name}<T{name}> {{ &S{name} }}"
+        f"{define} pub static S{name}: W{name}<{ty}> = W{name}({value}); "
+        f"pub fn {name}<'a>() -> &'static W{name}<{ty}> {{ &S{name} }}"
     )
+
+
+def item_span(body: Body) -> Span | None:
+    """The item of the constant that ``body`` computes."""
+    return next((b.terminator.source.span for b in body.blocks if isinstance(b.terminator, Return)), None)
+
+
+def written_type(span: Span, name: str, text: str) -> str | None:
+    """The type of the constant ``name``, whose item stands at ``span`` of the source ``text``.
+
+    ``None`` where no such item does: a macro made it.
+    """
+    lines = text.splitlines()[span.line - 1 : span.end_line]
+    if len(lines) != span.end_line - span.line + 1:
+        return None
+    lines[-1] = lines[-1][: span.end_col - 1]
+    lines[0] = lines[0][span.col - 1 :]
+    item = "\n".join(lines)
+    head = re.match(rf"(pub\b[^;]*?\s)?const\s+{re.escape(name)}\s*:", item)
+    if head is None or not item.endswith(";"):
+        return None
+    at = head.end()
+    while at < len(item) and item[at] != "=":
+        at = skip_group(item, at) if item[at] in "<([{" else at + 1
+    return " ".join(item[head.end() : at].split())
 
 
 def constant_value(body: Body, allocs: dict[int, Alloc]) -> IndirectConst | None:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from mirgen.analysis.runtime_checks import decide_runtime_checks
 from mirgen.cargo.build import Unit
 from mirgen.cargo.join import group_by_name
 from mirgen.cargo.shim import run_shim
+from mirgen.errors import InternalError
 from mirgen.ingest import Header, MirUnit, load_mir
 from mirgen.mir.body import Alloc, Body, TrivialConst
 from mirgen.mir.names import erase_regions
+from mirgen.mir.rvalue import ClosureAggregate
+from mirgen.mir.statement import Assign
+
+
+#: A body by its header's text and signature: impls that one macro wrote share the text, and some the signature.
+_Key: TypeAlias = tuple[str, tuple[str, ...]]
 
 
 class AllocNumbers:
@@ -38,6 +44,9 @@ class CrateDump:
 
     ``documents`` are the JSON files read so far, each with what it became; their type tables are what layouts are
     asked with.
+
+    The side channel costs as much as the text itself, so that dependencies do without until something needs it:
+    a call that names a trait (:meth:`know_instances`), or a closure whose operands the text lost.
     """
 
     def __init__(self, unit: Unit, shim: Path, work: Path, numbers: AllocNumbers, flags: Sequence[str] = ()) -> None:
@@ -48,38 +57,87 @@ class CrateDump:
         self._numbers = numbers
         self._flags = tuple(flags)
         self._counter = itertools.count()
-        self._bodies: dict[tuple[str, tuple[str, ...]], Body] = {}
+        self._side_channel = unit.primary
+        self._side_channel_refused = False
+        self._index: tuple[Header, ...] | None = None
+        self._by_name: dict[str, list[Header]] = {}
+        self._bodies: dict[_Key, list[Body]] = {}
         self.documents: list[tuple[Path, MirUnit]] = []
         self.allocs: dict[int, Alloc] = {}
         self.trivial_consts: dict[str, TrivialConst] = {}
 
-    @cached_property
+    @property
     def index(self) -> tuple[Header, ...]:
         """Every body of the crate, read or not."""
-        return self._dump(["--index-only"]).index
+        if self._index is None:
+            self._index = self._dump(["--index-only"]).index
+            self._by_name = group_by_name(self._index)
+        return self._index
 
-    @cached_property
+    @property
     def by_name(self) -> dict[str, list[Header]]:
-        return group_by_name(self.index)
+        """The index by the last segment of each header."""
+        if self._index is None:
+            _ = self.index
+        return self._by_name
+
+    def know_instances(self) -> bool:
+        """Have the index name instances; whether that is new and possible."""
+        if self._side_channel:
+            return False
+        self._side_channel = True
+        self._index = None
+        _ = self.index
+        return True
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether rustc aborts on this crate's side channel, so that no header names its instance."""
+        return self._side_channel_refused
 
     def bodies(self, headers: Iterable[Header]) -> dict[Header, Body]:
-        """Read the bodies of ``headers``; those read before are not read again."""
+        """Read the bodies of ``headers``; those read before are not read again.
+
+        Raises:
+            InternalError: the index and the bodies of one text do not agree.
+        """
         wanted = list(headers)
         missing = [header for header in wanted if _key(header) not in self._bodies]
         if missing:
             args = [part for name in dict.fromkeys(h.header for h in missing) for part in ("--function", name)]
             unit = self._dump(args)
-            overflow = "-Coverflow-checks=on" in unit.flags
-            for body in unit.bodies:
-                decided = decide_runtime_checks(body, overflow_checks=overflow)
-                self._bodies.setdefault(_body_key(body), decided)
-        return {header: self._bodies[_key(header)] for header in wanted}
+            if any(map(_lost_operands, unit.bodies)) and not self._side_channel:
+                self._side_channel = True
+                self.documents.pop()
+                unit = self._dump(args)
+            self._keep(unit)
+        return {header: self._body(header) for header in wanted}
+
+    def _keep(self, unit: MirUnit) -> None:
+        overflow = "-Coverflow-checks=on" in unit.flags
+        found: dict[_Key, list[Body]] = {}
+        for body in unit.bodies:
+            found.setdefault(_body_key(body), []).append(decide_runtime_checks(body, overflow_checks=overflow))
+        self._bodies = {**found, **self._bodies}
+
+    def _body(self, header: Header) -> Body:
+        """The body of ``header``: those of one text and signature stand in the order of the index, in both."""
+        key = _key(header)
+        same = [other.line for other in self.index if other.header == header.header and _key(other) == key]
+        bodies = self._bodies.get(key, [])
+        if len(bodies) != len(same):
+            raise InternalError(f"{len(same)} headers and {len(bodies)} bodies of `{header.header}` in {self.crate}")
+        return bodies[same.index(header.line)]
 
     def _dump(self, args: Sequence[str]) -> MirUnit:
         out = self._work / f"{self.unit.record.stem}-{next(self._counter)}.mir.json"
         out.parent.mkdir(parents=True, exist_ok=True)
-        run_shim(self._shim, ["dump", "--unit", str(self.unit.record), "--out", str(out), *self._flags, *args])
+        flags = self._flags
+        if not self._side_channel or self._side_channel_refused:
+            flags = (*flags, "--no-side-channel")
+        run_shim(self._shim, ["dump", "--unit", str(self.unit.record), "--out", str(out), *flags, *args])
         unit = load_mir(out, first_alloc=self._numbers.next)
+        self._side_channel_refused |= any(note.startswith("no side channel") for note in unit.notes)
         self._numbers.take(unit)
         if unit.bodies:
             self.documents.append((out, unit))
@@ -93,10 +151,19 @@ class CrateDump:
             yield json.loads(path.read_bytes())["types"], unit
 
 
-def _key(header: Header) -> tuple[str, tuple[str, ...]]:
-    return header.header, tuple(erase_regions(text) for text in header.args)
+def _lost_operands(body: Body) -> bool:
+    """Whether rustc's text lost captured operands of a closure."""
+    return any(
+        isinstance(s, Assign) and isinstance(s.rvalue, ClosureAggregate) and not s.rvalue.complete
+        for block in body.blocks
+        for s in block.statements
+    )
 
 
-def _body_key(body: Body) -> tuple[str, tuple[str, ...]]:
-    arguments = body.locals[1 : body.arg_count + 1]
-    return body.header, tuple(erase_regions(local.ty.text) for local in arguments)
+def _key(header: Header) -> _Key:
+    return header.header, tuple(erase_regions(text) for text in (*header.args, header.output))
+
+
+def _body_key(body: Body) -> _Key:
+    texts = [local.ty.text for local in (*body.locals[1 : body.arg_count + 1], body.locals[0])]
+    return body.header, tuple(map(erase_regions, texts))

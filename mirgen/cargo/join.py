@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mirgen.cargo.callee import Callee, definition_path, parse_callee, short
+from mirgen.cargo.callee import PATH_HEAD, Callee, definition_path, parse_callee, short
 from mirgen.ingest import Header
 from mirgen.mir.place import UnevaluatedConst
 from mirgen.mir.ty import FnDefTy
@@ -24,11 +24,11 @@ class Ambiguous:
 
 
 def find_body(
-    callee: FnDefTy, crate: str, index: Sequence[Header], by_name: dict[str, list[Header]]
+    callee: FnDefTy, crate: str, by_name: dict[str, list[Header]], *, blind: bool = False
 ) -> Header | Ambiguous | None:
     """The body in ``crate``'s index that ``callee`` (printed while compiling ``callee.crate``) names, if any.
 
-    ``by_name`` groups ``index`` by the last segment of the header.
+    ``by_name`` groups the index by the last segment of the header; ``blind`` where no header can name its instance.
     """
     parsed = parse_callee(callee.path)
     if parsed.generics:
@@ -39,9 +39,29 @@ def find_body(
     chosen = [h for h in _with_evidence(callee, parsed, crate, fitting) if not _is_nested(h, parsed, by_name)]
     if len(chosen) > 1:
         chosen = _narrow(callee, parsed, chosen)
+    if not chosen and blind and parsed.trait is not None:
+        chosen = _only_implementation(callee, parsed, crate, named)
     if len(chosen) > 1:
         return Ambiguous(tuple(chosen))
     return chosen[0] if chosen else None
+
+
+def _only_implementation(
+    callee: FnDefTy, parsed: Callee, crate: str, named: Sequence[Header]
+) -> list[Header]:  # fmt: skip
+    """The impl of a trait method in a crate on which rustc's side channel aborts.
+
+    Where trait and types are all of that one crate, the impl is in it too (the orphan rule), so that its body is among
+    those of its name and signature; and if that is one body, it is this.  Signatures with projections prove nothing.
+    """
+    assert parsed.trait is not None
+    heads = {head for text in parsed.trait for head in PATH_HEAD.findall(text)}
+    if not heads <= ({crate} if callee.crate != crate else set()):
+        return []
+    texts = [ty.text for ty in (*callee.sig.inputs, callee.sig.output)]
+    if any(" as " in text or "impl " in text for text in texts):
+        return []
+    return [header for header in named if "<impl at" in header.header and _signature_fits(callee, header)]
 
 
 def find_promoted(
@@ -49,19 +69,42 @@ def find_promoted(
 ) -> Header | Ambiguous | None:
     """The body in ``crate`` of the promoted constant that a body of ``printed_by`` names, if any."""
     parsed = parse_callee(const.path)
-    suffix = f"::promoted[{const.promoted}]"
-    owners = {
-        header.header
-        for header in by_name.get(parsed.method, ())
-        if header.kind in ("fn", "const", "static", "static_mut") and _names(printed_by, parsed, crate, header)
-        and not _is_nested(header, parsed, by_name)
-    }  # fmt: skip
-    every = [h for h in by_name.get(suffix.removeprefix("::"), ()) if h.header.removesuffix(suffix) in owners]
+    every = _inside(parsed, f"promoted[{const.promoted}]", printed_by, crate, by_name)
     if const.ty is not None and not parsed.generics:
         every = [header for header in every if short(header.output) == short(const.ty.text)]
     if len(every) > 1:
         return Ambiguous(tuple(every))
     return every[0] if every else None
+
+
+def find_inside(
+    path: str, printed_by: str, crate: str, by_name: dict[str, list[Header]]
+) -> Header | Ambiguous | None:
+    """The constant in ``crate`` that ``path``, printed by ``printed_by``, names, if it is inside a function's body."""
+    parsed = parse_callee(path)
+    if len(parsed.segments) < 2 or parsed.generics:
+        return None
+    every = [
+        header
+        for header in _inside(Callee(parsed.segments[:-1], ()), parsed.method, printed_by, crate, by_name)
+        if header.kind == "const"
+    ]
+    if len(every) > 1:
+        return Ambiguous(tuple(every))
+    return every[0] if every else None
+
+
+def _inside(
+    owner: Callee, name: str, printed_by: str, crate: str, by_name: dict[str, list[Header]]
+) -> list[Header]:
+    """What is called ``name`` directly inside a body that ``owner`` names."""
+    owners = {
+        header.header
+        for header in by_name.get(owner.method, ())
+        if header.kind in ("fn", "const", "static", "static_mut") and _names(printed_by, owner, crate, header)
+        and not _is_nested(header, owner, by_name)
+    }  # fmt: skip
+    return [header for header in by_name.get(name, ()) if header.header.removesuffix(f"::{name}") in owners]
 
 
 def _is_nested(header: Header, parsed: Callee, by_name: dict[str, list[Header]]) -> bool:

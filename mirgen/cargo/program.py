@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mirgen.analysis.doomed import without_addresses
@@ -91,6 +91,8 @@ class _Closer:
         for unit in build.units:
             if unit != build.root:
                 self._units.setdefault(unit.crate_name, []).append(unit)
+        self._layouts: dict[tuple[str, str], Layout] = {}
+        self._failures: dict[tuple[str, str], str] = {}
         self._variants: dict[tuple[str, int], list[CrateDump]] = {}
         self._effort = dict.fromkeys(self._units, 0)
         self._resolver = Resolver(self._current, is_intrinsic)
@@ -124,21 +126,39 @@ class _Closer:
     def run(self, wanted: Sequence[str]) -> ClosedProgram:
         marked = _select(find_kernels(self._root.index), wanted, self._build)
         chosen = {kernel.name: self._close_kernel(kernel) for kernel in marked}
-        while self._strive(chosen) or self._ask(chosen):
+        while True:
+            learned = self._decide_drops(chosen)
+            strove = not learned and self._strive(chosen)
+            if not (learned or strove or self._ask(chosen)):
+                break
             self._resolver.forget()
             known = {kernel.name: kernel for kernel in find_kernels(self._root.index)}
             for name, (_, closure) in list(chosen.items()):
-                if closure.unresolved or closure.unevaluated:
+                if closure.unresolved or closure.unevaluated or closure.undecided:
                     again = self._close_kernel(known[name])
-                    if self._distance(again[1]) <= self._distance(closure):
+                    # Answers only ever add to what is known; another effort may leave more open.
+                    if not strove or self._distance(again[1]) <= self._distance(closure):
                         chosen[name] = again
         self._refuse_unresolved(chosen)
         return self._assemble(marked, chosen)
 
+    def _decide_drops(self, chosen: dict[str, tuple[Reached, Closure]]) -> bool:
+        """Ask which types need to be dropped; whether any was decided."""
+        undecided = [each for _, closure in chosen.values() for each in closure.undecided.values()]
+        self._ask_layouts([(dump, frozenset({ty})) for ty, dump in undecided])
+        drops = {ty.key: self._layouts[ty.key].needs_drop for ty, _ in undecided if ty.key in self._layouts}
+        known = self._resolver.drops
+        new = {key: answer for key, answer in drops.items() if answer is not None and key not in known}
+        known.update(new)
+        return bool(new)
+
+    def _ask_layouts(self, held: Iterable[tuple[CrateDump, frozenset[Ty]]]) -> None:
+        ask_layouts(held, self._build.shim, self._documents, self._layouts, self._failures)
+
     def _ask(self, chosen: dict[str, tuple[Reached, Closure]]) -> bool:
         """Put questions about what no effort resolved; whether there were any."""
         closures = [closure for _, closure in chosen.values()]
-        stuck = [u for closure in closures for u in closure.unresolved if u.may_be_inlined]
+        stuck = [u for closure in closures for u in closure.unresolved if u.may_be_asked]
         try:
             return self._asker.ask(stuck, [u for closure in closures for u in closure.unevaluated.values()])
         except ExposureNeededError:
@@ -204,21 +224,21 @@ class _Closer:
             )
             kernels.append(Kernel(mark.name, key, params, body.span))
         constants = {key: known for _, closure in chosen.values() for key, known in closure.constants.items()}
-        layouts, failures = ask_layouts(self._held(functions, constants), self._build.shim, self._documents)
+        self._ask_layouts(self._held(functions, constants))
         allocs = {n: a for _, closure in chosen.values() for n, a in closure.allocs.items()}
         empty = _empty_addresses(chosen)
         program = Program(
             kernels=tuple(kernels),
             functions={key: empty.get(id(reached.body), reached.body) for key, reached in functions.items()},
             allocs=allocs,
-            constants=evaluate(constants, layouts, allocs, self._numbers),
+            constants=evaluate(constants, self._layouts, allocs, self._numbers),
             target=self._build.target,
             compiler=f"rustc {self._build.toolchain.release}",
         )
         return ClosedProgram(
             program,
-            layouts,
-            failures,
+            self._layouts,
+            self._failures,
             {mark.name: mark.path for mark in marked},
             {name: (first.body, *_bodies(closure)) for name, (first, closure) in chosen.items()},
         )

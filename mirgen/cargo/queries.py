@@ -22,6 +22,8 @@ from mirgen.mir.body import Body, FnKey
 from mirgen.mir.ty import FnDefTy
 
 MODULE = "__mirgen_queries"
+#: Functions outside of that module have it in their own names.
+INSIDE = f"{MODULE}_"
 _LEVELS = 4
 _ITEM = re.compile(
     r"(pub(\([^)]*\))?\s+)?(default|const|async|unsafe|extern|mod|fn|struct|enum|union|trait|type|static)\b"
@@ -33,7 +35,8 @@ class Query:
     """One question about ``key``: ``name`` is the added function, ``file`` the source file (absolute) it is added to.
 
     ``fn`` is the function whose body is asked for; ``None`` where it is a constant's value, ``path`` as ``key`` has it.
-    ``feature`` must be enabled in the crate.
+    ``feature`` must be enabled in the crate.  ``at`` is where in the file the text goes, line and column, if not to its
+    end: inside a function's body, where what is asked about has a name.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Query:
     text: str
     fn: FnDefTy | None = None
     feature: str | None = None
+    at: tuple[int, int] | None = None
 
 
 def query_source(name: str, fn: FnDefTy, names: Names) -> str:
@@ -66,14 +70,15 @@ def query_source(name: str, fn: FnDefTy, names: Names) -> str:
 def chosen_level(headers: Sequence[Header], name: str) -> list[Header]:
     """The tower's functions of query ``name`` among ``headers``, outermost first."""
     order = {own: i for i, own in enumerate((name, *(f"{name}_{i}" for i in reversed(range(_LEVELS - 1)))))}
-    found = [h for h in headers if f"{MODULE}::" in h.header and h.header.rpartition("::")[2] in order]
+    found = [h for h in headers if f"{MODULE}" in h.header and h.header.rpartition("::")[2] in order]
     return sorted(found, key=lambda header: order[header.header.rpartition("::")[2]])
 
 
 def answers(body: Body, fn: FnDefTy) -> bool:
     """Whether ``body`` holds ``fn`` inlined, and is not merely a call of it: then it may stand for ``fn``."""
     wanted = short(fn.path)
-    return any(scope.inlined is not None and short(scope.inlined) == wanted for scope in body.scopes)
+    inlined = (scope.inlined.partition(" - shim(")[0] for scope in body.scopes if scope.inlined is not None)
+    return any(short(name) == wanted for name in inlined)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +146,21 @@ def make_overlay(
     changed: list[Path] = []
     for file, own in by_file.items():
         target = copy / file.relative_to(original)
-        text = _exposing(file.read_text(encoding="utf-8"), [item for item in exposed if item.file == file], visibility)
+        text = file.read_text(encoding="utf-8")
+        text = _inserting(text, own)
+        text = _exposing(text, [item for item in exposed if item.file == file], visibility)
         text = _enabling(text, features) if file == root_file else text
-        target.write_text(text + (_module(own) if own else ""), encoding="utf-8")
+        target.write_text(text + _module([query for query in own if query.at is None]), encoding="utf-8")
         changed.append(target)
     return Overlay(copy / root_file.relative_to(original), copy, original, tuple(changed))
+
+
+def _inserting(text: str, queries: Sequence[Query]) -> str:
+    """Questions inside bodies, each on the line of the item that it follows."""
+    lines = text.splitlines(keepends=True)
+    for line, col, question in sorted((*q.at, q.text) for q in queries if q.at is not None)[::-1]:
+        lines[line - 1] = f"{lines[line - 1][: col - 1]} {question}{lines[line - 1][col - 1 :]}"
+    return "".join(lines)
 
 
 def _exposing(text: str, items: Collection[Private], visibility: str) -> str:
@@ -167,6 +182,8 @@ def _enabling(text: str, features: Sequence[str]) -> str:
 
 
 def _module(queries: Sequence[Query]) -> str:
+    if not queries:
+        return ""
     body = "\n".join(query.text for query in queries)
     return f"\n#[doc(hidden)]\n#[allow(warnings)]\nmod {MODULE} {{\n{body}\n}}\n"
 

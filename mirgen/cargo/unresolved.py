@@ -12,6 +12,10 @@ _REASONS = {
         "it is generic, and rustc left the call instead of inlining it (recursion, `#[inline(never)]`, or size)",
         "mark it `#[inline]`, remove the recursion, or call it from a non-generic function of its own crate",
     ),
+    "glue": (
+        "it runs when a value is dropped, and rustc could not be asked for it (a closure or a private type is in its name)",
+        "use a type without `Drop`, or `core::mem::ManuallyDrop`",
+    ),
     "ambiguous": (
         "several bodies in its crate fit the call and rustc's text does not say which",
         "mark the function `#[inline]`, so that rustc substitutes the right body itself",

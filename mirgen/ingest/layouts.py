@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -54,7 +54,7 @@ def _type_layout(w: wire.TypeLayout) -> d.Layout:
     names = None
     if w.variant_names is not None:
         names = tuple(d.VariantName(n.name, parse_decimal(n.discriminant, "discriminant")) for n in w.variant_names)
-    layout = _layout(w.layout, names)
+    layout = replace(_layout(w.layout, names), needs_drop=w.needs_drop)
     if names is not None and isinstance(v := layout.variants, d.VariantsMultiple) and len(names) != len(v.variants):
         _fail(f"{len(names)} variant names for {len(v.variants)} variants")
     return layout

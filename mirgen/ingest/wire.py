@@ -819,10 +819,14 @@ class VariantName(Wire):
 
 
 class TypeLayout(Wire):
-    """``ty`` is the type's text as in :class:`MirDocument`.  ``variant_names`` is ``None`` for non-enums."""
+    """``ty`` is the type's text as in :class:`MirDocument`.  ``variant_names`` is ``None`` for non-enums.
+
+    ``needs_drop``: whether dropping a value may run code (``core::mem::needs_drop``).
+    """
 
     ty: str
     layout: LayoutData
+    needs_drop: bool
     variant_names: tuple[VariantName, ...] | None
     checked_by: tuple[Literal["debuginfo", "print-type-sizes"], ...]
 

@@ -124,7 +124,10 @@ class VariantName:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """``names`` lists an enum's variants in index order, ``None`` for other types."""
+    """``names`` lists an enum's variants in index order, ``None`` for other types.
+
+    ``needs_drop``: whether dropping a value may run code; ``None`` where that was not asked (a variant's layout).
+    """
 
     size: int
     align: int
@@ -133,6 +136,7 @@ class Layout:
     variants: Variants
     uninhabited: bool
     names: tuple[VariantName, ...] | None = None
+    needs_drop: bool | None = None
 
 
 #: Layouts by ``Ty.key``: (crate that printed the type, rustc's text).

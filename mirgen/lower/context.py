@@ -69,6 +69,11 @@ class ModuleContext:
                 self.derived_layouts[ty] = found
         return found
 
+    def needs_drop(self, ty: Ty) -> bool | None:
+        """Whether dropping a ``ty`` may run code, as rustc says; ``None`` where it does not."""
+        found = self.find_layout(ty)
+        return None if found is None else found.needs_drop
+
     def declare(self, name: str, result: ir.Type, params: Sequence[ir.Type]) -> ir.Function:
         """The external function ``name`` (LLVM intrinsics included), declared on first use."""
         known = self.module.globals.get(name)

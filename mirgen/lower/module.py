@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import deque
 from collections.abc import Iterator
 
 from llvmlite import ir
 
+from mirgen.analysis.drops import UnknownDropError, glue_of, glued
 from mirgen.errors import Diagnostic, UnsupportedError
 from mirgen.layout.data import LayoutTable, ReprPair, ReprScalar
 from mirgen.lower.abi import FnAbi
@@ -24,6 +26,7 @@ from mirgen.mir import statement as s
 from mirgen.mir.body import Body, FnKey, Program
 from mirgen.mir.place import Constant, Operand, ZstConst
 from mirgen.mir.ty import ClosureTy, FnDefTy, Ty
+from mirgen.mir.tyof import place_ty
 from mirgen.targets.base import KernelAbi, Target
 
 #: Longest readable part of a symbol.
@@ -42,7 +45,7 @@ def lower_module(
     module = ir.Module("mirgen", context=ir.Context())
     module.triple, module.data_layout = target.triple, target.data_layout
     cx = ModuleContext(program, layouts, target, module, intrinsics, annotate=annotate)
-    calls = {key: tuple(_callees(body)) for key, body in program.functions.items()}
+    calls = {key: (*_callees(body), *_glue(cx, body)) for key, body in program.functions.items()}
     _reach(cx, calls)
     _declare(cx, calls)
     lines = DebugInfo(module) if debug else None
@@ -68,6 +71,14 @@ def _callees(body: Body) -> Iterator[Ty]:
             yield from _item(terminator.func)
             for arg in terminator.args:
                 yield from _item(arg)
+
+
+def _glue(cx: ModuleContext, body: Body) -> Iterator[Ty]:
+    """The drop glue that a body's drops call."""
+    for block in body.blocks:
+        if isinstance(block.terminator, s.Drop):
+            with contextlib.suppress(UnknownDropError):  # lowering the drop refuses it
+                yield from map(glue_of, glued(place_ty(body.locals, block.terminator.place), cx.needs_drop))
 
 
 def _item(operand: Operand) -> Iterator[Ty]:

@@ -29,7 +29,7 @@ def header(name: str, args: tuple[str, ...], output: str, instance: str | None =
 
 
 def find(callee: FnDefTy, crate: str, *index: Header) -> Header | Ambiguous | None:
-    return find_body(callee, crate, index, group_by_name(index))
+    return find_body(callee, crate, group_by_name(index))
 
 
 def test_a_local_function_is_found_by_its_path() -> None:
@@ -73,3 +73,15 @@ def test_a_trait_method_needs_the_side_channel() -> None:
 
 def test_generic_instances_have_no_body_of_their_own() -> None:
     assert find(fn("f::<u32>", (U32,), U32), "k", header("f", ("u32",), "u32")) is None
+
+
+def test_the_only_implementation_in_a_crate_without_side_channel() -> None:
+    """Where trait and type are of one crate, its one body of that name and signature is the implementation."""
+    callee = fn("<dep::Sq as dep::Shape>::area", (ref(adt("dep::Sq")),), F32)
+    only = header("<impl at f.rs:4:1: 4:9>::area", ("&'{erased} Sq",), "f32")
+    second = header("<impl at f.rs:9:1: 9:9>::area", ("&'{erased} Sq",), "f32", line=9)
+    assert find_body(callee, "dep", group_by_name([only])) is None, "the side channel was not refused"
+    assert find_body(callee, "dep", group_by_name([only]), blind=True) is only
+    assert isinstance(find_body(callee, "dep", group_by_name([only, second]), blind=True), Ambiguous)
+    foreign = fn("<dep::Sq as other::Shape>::area", (ref(adt("dep::Sq")),), F32)
+    assert find_body(foreign, "dep", group_by_name([only]), blind=True) is None, "the impl may be elsewhere"

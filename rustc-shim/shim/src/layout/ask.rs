@@ -24,6 +24,8 @@ pub struct Asked {
     pub ty: Option<Ty>,
     pub source: Option<Source>,
     pub outcome: std::result::Result<LayoutData, String>,
+    /// Whether dropping a value may run code; `None` until rustc has said.
+    pub needs_drop: Option<bool>,
     /// Whether rustc objects to naming it (private), so that code cannot be generated for it.
     pub unusable: bool,
 }
@@ -52,6 +54,7 @@ enum Owner {
     Definition(usize),
     Impls(usize),
     Alias(usize),
+    Drop(usize),
 }
 
 /// Asks for the layouts of types given by rustc's text for them.
@@ -153,7 +156,9 @@ fn prepare(text: &str, writer: &mut Writer) -> Asked {
         Ok(source) => (Some(source), Err(PENDING.to_owned())),
         Err(reason) => (None, Err(reason)),
     };
-    Asked { text: text.to_owned(), ty: parsed.ok(), source, outcome, unusable: false }
+    let ty = parsed.ok();
+    let needs_drop = ty.as_ref().filter(|ty| ty.is_plain()).map(|_| false);
+    Asked { text: text.to_owned(), ty, source, outcome, needs_drop, unusable: false }
 }
 
 impl Asked {
@@ -210,6 +215,9 @@ impl Asking {
             if let Some(source) = &asked.source {
                 let alias = format!("#[{}(debug)] pub type __X{index} = {};", self.answers.attribute, source.text);
                 lines.push(Owner::Alias(index), &alias);
+                if asked.needs_drop.is_none() {
+                    lines.push(Owner::Drop(index), &drop_question(index, &source.text, self.answers.attribute));
+                }
             }
         }
         lines
@@ -224,12 +232,14 @@ impl Asking {
                 return Ok(self.other_attribute());
             }
             let Some(owner) = said.line.and_then(|line| lines.owner(line)) else { continue };
-            if let (Owner::Alias(index), Some(layout)) = (owner, printed_layout(&said.message)) {
-                let read = read::layout(layout).map_err(|unknown| {
-                    let file = format!("the layout of {}", self.answers.asked[index].text);
-                    Failure::text(&file, unknown.line, &unknown.message)
-                })?;
-                self.answers.asked[index].outcome = Ok(read);
+            if let (Owner::Alias(index) | Owner::Drop(index), Some(layout)) = (owner, printed_layout(&said.message)) {
+                let asked = &mut self.answers.asked[index];
+                let read = read_layout(layout, &asked.text)?;
+                if let Owner::Drop(_) = owner {
+                    asked.needs_drop = needs_drop(&read);
+                } else {
+                    asked.outcome = Ok(read);
+                }
                 progress = true;
                 continue;
             }
@@ -249,7 +259,8 @@ impl Asking {
                     self.answers.asked[index].outcome = Err(reason);
                     true
                 }
-                Owner::Alias(_) => false,
+                // The alias beside it has the same fault, or else no answer makes the type fail.
+                Owner::Alias(_) | Owner::Drop(_) => false,
                 Owner::Impls(index) => self.answers.bare.insert(index),
                 Owner::Definition(index) => self.answers.refused.insert(index, reason).is_none(),
             };
@@ -265,7 +276,7 @@ impl Asking {
 
     fn mark_unusable(&mut self, owner: Owner) {
         match owner {
-            Owner::Alias(index) => self.answers.asked[index].unusable = true,
+            Owner::Alias(index) | Owner::Drop(index) => self.answers.asked[index].unusable = true,
             Owner::Definition(index) | Owner::Impls(index) => {
                 self.answers.unusable.insert(index);
             }
@@ -286,6 +297,25 @@ impl Asking {
             asked.outcome = Err(reason.clone());
         }
     }
+}
+
+/// Whether dropping the type runs code, as the length of an array, which is printed with its layout.
+pub fn drop_question(index: usize, ty: &str, attribute: &str) -> String {
+    format!("#[{attribute}(debug)] pub type __D{index} = [(); core::mem::needs_drop::<{ty}>() as usize];")
+}
+
+/// The answer to [`drop_question`].
+pub fn needs_drop(answer: &LayoutData) -> Option<bool> {
+    match answer.fields {
+        FieldsShape::Array { count, .. } => Some(count != 0),
+        _ => None,
+    }
+}
+
+/// Reads what rustc printed about the type `text`.
+pub fn read_layout(layout: &str, text: &str) -> Result<LayoutData> {
+    read::layout(layout)
+        .map_err(|unknown| Failure::text(&format!("the layout of {text}"), unknown.line, &unknown.message))
 }
 
 /// `Layout {..}` out of `layout_of(T) = Layout {..}`.

@@ -132,6 +132,9 @@ impl Judge<'_> {
             Ok(layout) => layout.clone(),
             Err(reason) => return Ok(Err(reason.clone())),
         };
+        let Some(needs_drop) = asked.needs_drop else {
+            return Ok(Err("rustc did not say whether it needs to be dropped".to_owned()));
+        };
         let mut checked_by = Vec::new();
         let disagree =
             |what: &str| Failure::internal(format!("sources disagree on the layout of {}: {what}", asked.text));
@@ -177,7 +180,7 @@ impl Judge<'_> {
                 return Err(disagree(&format!("{} variants in the layout, {} names", variants.len(), names.len())));
             }
         }
-        Ok(Ok(TypeLayout { ty: asked.text.clone(), layout, variant_names, checked_by }))
+        Ok(Ok(TypeLayout { ty: asked.text.clone(), layout, needs_drop, variant_names, checked_by }))
     }
 
     /// What the definition of a type is, from the nearest source that knows.

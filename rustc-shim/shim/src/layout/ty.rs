@@ -127,6 +127,11 @@ impl Ty {
         }
     }
 
+    /// Whether values hold no value of another type, so that dropping one does nothing.
+    pub fn is_plain(&self) -> bool {
+        matches!(self, Self::Primitive(_) | Self::Ref { .. } | Self::Ptr { .. } | Self::FnPtr(_) | Self::FnDef { .. })
+    }
+
     /// Calls `each` with every path of an ADT inside.
     pub fn paths<'a>(&'a self, each: &mut dyn FnMut(&'a Path)) {
         match self {

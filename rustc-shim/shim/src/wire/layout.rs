@@ -68,6 +68,8 @@ pub struct VariantName {
 pub struct TypeLayout {
     pub ty: String,
     pub layout: LayoutData,
+    /// Whether dropping a value may run code.
+    pub needs_drop: bool,
     pub variant_names: Option<Vec<VariantName>>,
     /// `debuginfo`, `print-type-sizes`.
     pub checked_by: Vec<String>,

@@ -10,10 +10,9 @@ use std::path::{Path, PathBuf};
 use crate::dump::unit_thresholds;
 use crate::fail::{Failure, Result};
 use crate::invoke::{Run, Rustc};
-use crate::layout::ask::{printed_layout, Answers, FEATURES};
+use crate::layout::ask::{drop_question, needs_drop, printed_layout, read_layout, Answers, FEATURES};
 use crate::layout::externs::Externs;
 use crate::layout::query::{errors, Workshop};
-use crate::layout::read;
 use crate::layout::source::{Names, Writer};
 use crate::layout::ty::{key, Segment, Ty};
 use crate::unit::Unit;
@@ -25,7 +24,12 @@ struct Question {
     file: PathBuf,
     at: usize,
     text: String,
+    /// Whether it needs to be dropped.
+    drop: String,
 }
+
+/// What stands in a piece of added text: the index of the type, and whether its drop is asked about.
+type Added = (std::ops::Range<usize>, usize, bool);
 
 /// Asks for the types that need an item inside a body; their outcomes change from failures to layouts.
 pub fn ask(answers: &mut Answers, unit: &Unit, rustc: &Rustc, externs: &Externs, workshop: &Workshop) -> Result<()> {
@@ -112,10 +116,10 @@ fn question(
         text.push_str(&rename(&item.impls, index));
         text.push(' ');
     }
-    let alias = format!("#[{}(debug)] type __X{index} = {};", answers.attribute, rename(&source.text, index));
+    let ty = rename(&source.text, index);
+    let alias = format!("#[{}(debug)] type __X{index} = {ty}; ", answers.attribute);
     text.push_str(&alias);
-    text.push(' ');
-    Ok(Question { index, file, at: found.at, text })
+    Ok(Question { index, file, at: found.at, text, drop: drop_question(index, &ty, answers.attribute) + " " })
 }
 
 /// Items of different questions stand in the same block.
@@ -137,8 +141,7 @@ fn compile(
 ) -> Result<BTreeSet<usize>> {
     let copy = workshop.path(&format!("copy{round}"));
     let mut changed = BTreeMap::new();
-    // For every file the end of each insertion in the new text, and whose it is.
-    let mut places: BTreeMap<PathBuf, Vec<(std::ops::Range<usize>, usize)>> = BTreeMap::new();
+    let mut places: BTreeMap<PathBuf, Vec<Added>> = BTreeMap::new();
     let files: BTreeSet<&PathBuf> = questions.iter().map(|question| &question.file).collect();
     for file in files {
         let original = sources.text(file)?;
@@ -149,9 +152,12 @@ fn compile(
         for question in here {
             text.push_str(&original[copied..question.at]);
             copied = question.at;
-            let start = text.len();
-            text.push_str(&question.text);
-            places.entry(sources.in_copy(file, &copy)).or_default().push((start..text.len(), question.index));
+            let places = places.entry(sources.in_copy(file, &copy)).or_default();
+            for (added, is_drop) in [(&question.text, false), (&question.drop, true)] {
+                let start = text.len();
+                text.push_str(added);
+                places.push((start..text.len(), question.index, is_drop));
+            }
         }
         text.push_str(&original[copied..]);
         changed.insert(file.clone(), text);
@@ -176,16 +182,18 @@ fn compile(
     for said in errors(&output)? {
         let Some((file, byte)) = &said.place else { continue };
         let places = places.get(&unit.cwd.join(file));
-        let Some((_, index)) = places.and_then(|places| places.iter().find(|(range, _)| range.contains(byte))) else {
-            continue;
-        };
+        let place = places.and_then(|places| places.iter().find(|(range, _, _)| range.contains(byte)));
+        let Some((_, index, is_drop)) = place else { continue };
         if let Some(layout) = printed_layout(&said.message) {
-            let layout = read::layout(layout).map_err(|unknown| {
-                Failure::text(&format!("the layout of {}", answers.asked[*index].text), unknown.line, &unknown.message)
-            })?;
-            answers.asked[*index].outcome = Ok(layout);
-            answers.asked[*index].unusable = true;
-            done.insert(*index);
+            let asked = &mut answers.asked[*index];
+            let layout = read_layout(layout, &asked.text)?;
+            if *is_drop {
+                asked.needs_drop = needs_drop(&layout);
+            } else {
+                asked.outcome = Ok(layout);
+                asked.unusable = true;
+                done.insert(*index);
+            }
         } else if !matches!(said.code.as_deref(), Some("E0603" | "E0658")) {
             answers.asked[*index].outcome = Err(said.reason());
             done.insert(*index);
