@@ -5,74 +5,11 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
-import shutil
-import subprocess
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-
-@dataclass(frozen=True, slots=True)
-class Rustc:
-    """One compiler to test with: its path and its release, such as ``1.96.0`` or ``1.97.0-nightly``."""
-
-    path: Path
-    release: str
-
-    @property
-    def minor(self) -> int:
-        """96 for 1.96.0."""
-        return int(self.release.split(".")[1])
-
-
-def _release(path: Path) -> str | None:
-    """The release that ``rustc -vV`` names, or None when it does not run."""
-    try:
-        done = subprocess.run([str(path), "-vV"], capture_output=True, text=True, timeout=60)
-    except OSError:
-        return None
-    for line in done.stdout.splitlines():
-        if line.startswith("release: "):
-            return line.removeprefix("release: ")
-    return None
-
-
-def _candidates() -> Iterator[Path]:
-    """Compilers in the order in which tests prefer them: named by the environment, else found."""
-    named = os.environ.get("MIRGEN_TEST_RUSTCS")
-    if named:
-        yield from (Path(word) for word in named.split(os.pathsep) if word)
-        return
-    special = os.environ.get("MIRGEN_RUSTC_196")
-    if special:
-        yield Path(special)
-    rustup = shutil.which("rustup")
-    if rustup:
-        home = subprocess.run([rustup, "show", "home"], capture_output=True, text=True).stdout.strip()
-        yield from sorted(Path(home, "toolchains").glob("*/bin/rustc"))
-    plain = shutil.which("rustc")
-    if plain:
-        yield Path(plain)
-
-
-@functools.cache
-def find_rustcs() -> tuple[Rustc, ...]:
-    """One compiler per minor version from 1.95 on, oldest first.
-
-    ``MIRGEN_TEST_RUSTCS`` (paths joined by ``:``) replaces the search; without it: ``MIRGEN_RUSTC_196``,
-    rustup's toolchains, and the rustc on PATH.
-    """
-    found: dict[int, Rustc] = {}
-    for path in _candidates():
-        release = _release(path)
-        if release is None:
-            continue
-        rustc = Rustc(path, release)
-        if rustc.minor >= 95:
-            found.setdefault(rustc.minor, rustc)
-    return tuple(found[minor] for minor in sorted(found))
+from mirgen.testing.lanes import Rustc, find_rustcs
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

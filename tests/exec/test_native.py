@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import pytest
 
 from mirgen.errors import ToolError
-from mirgen.testing.fixture import (
-    Fixture,
-    build_native,
-    differences,
-    fixture_paths,
-    load_fixture,
-    run_native,
-    unexpected,
-)
-
-CRATES = Path(__file__).parents[2] / "fixtures" / "crates"
-FIXTURES = [load_fixture(path) for path in fixture_paths(CRATES)]
+from mirgen.testing.conformance import native_program
+from mirgen.testing.fixture import Fixture, differences, run_native, unexpected
+from tests.exec.lanes import FIXTURES, LANES
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda fixture: fixture.crate)
+@pytest.mark.parametrize("fixture", FIXTURES.values(), ids=lambda fixture: fixture.crate)
 def test_every_kernel_runs_natively(fixture: Fixture) -> None:
-    program = build_native(fixture)
+    program = native_program(fixture, LANES[0])
     for kernel in fixture.kernels:
         inputs = kernel.inputs()
         outputs = run_native(fixture, kernel, inputs, program)
@@ -35,7 +25,7 @@ def test_every_kernel_runs_natively(fixture: Fixture) -> None:
 
 
 def test_inputs_are_the_same_each_time() -> None:
-    for fixture in FIXTURES:
+    for fixture in FIXTURES.values():
         for kernel in fixture.kernels:
             one, other = kernel.inputs(), kernel.inputs()
             assert all(one[name].tobytes() == other[name].tobytes() for name in one), kernel.name
@@ -43,7 +33,7 @@ def test_inputs_are_the_same_each_time() -> None:
 
 @pytest.mark.slow
 def test_an_unknown_kernel_is_an_error() -> None:
-    fixture = FIXTURES[-1]
+    fixture = FIXTURES["saxpy"]
     kernel = fixture.kernels[0]
     with pytest.raises(ToolError, match="no kernel `nothing`"):
-        run_native(fixture, dataclasses.replace(kernel, name="nothing"), kernel.inputs(), build_native(fixture))
+        run_native(fixture, dataclasses.replace(kernel, name="nothing"), kernel.inputs(), native_program(fixture, LANES[0]))

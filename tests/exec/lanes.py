@@ -1,0 +1,59 @@
+"""The part of the whole matrix (``./x conformance``) that every run of the tests does, and its builds, made once."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from pathlib import Path
+
+import pytest
+
+from mirgen.pipeline import BuildResult
+from mirgen.testing.conformance import build_fixture
+from mirgen.testing.fixture import Fixture, fixture_paths, load_fixture
+from mirgen.testing.lanes import Lane, find_lanes
+
+CRATES = Path(__file__).parents[2] / "fixtures" / "crates"
+FIXTURES = {path.name: load_fixture(path) for path in fixture_paths(CRATES)}
+LANES = find_lanes()
+
+#: Every fixture on the oldest compiler.  Of the crates.io fixtures, which take rustc long, one kernel each.
+KERNELS: dict[str, tuple[str, ...]] = {
+    "crates_glam": ("transform",),
+    "crates_libm": ("exponential",),
+    "crates_rand_chacha": ("chacha8",),
+    "crates_sha2": ("sha256",),
+    "crates_xxhash": ("xxh64",),
+}
+#: What differs most from compiler to compiler, in the other lanes.
+OTHER_LANES: dict[str, tuple[str, ...]] = {
+    "saxpy": ("saxpy", "saxpy_stride"),
+    "block_reduce": ("block_sum",),
+    "params": ("nested", "array_u128", "choice"),
+    "iterators": ("a1", "b3", "b6"),
+}
+
+
+def sample(crate: str, kernels: tuple[str, ...] = ()) -> Fixture:
+    """A fixture with some of its kernels, or all."""
+    fixture = FIXTURES[crate]
+    chosen = tuple(kernel for kernel in fixture.kernels if not kernels or kernel.name in kernels)
+    assert not kernels or len(chosen) == len(kernels), f"{crate} lacks one of {kernels}"
+    return dataclasses.replace(fixture, kernels=chosen)
+
+
+def sampled() -> list[tuple[Lane, Fixture]]:
+    """Lane and fixture of every test of the sample."""
+    pairs: list[tuple[Lane, Fixture]] = []
+    for number, lane in enumerate(LANES):
+        chosen = {crate: KERNELS.get(crate, ()) for crate in FIXTURES} if number == 0 else OTHER_LANES
+        pairs += [(lane, sample(crate, kernels)) for crate, kernels in chosen.items()]
+    return pairs
+
+
+@functools.cache
+def built(crate: str, kernels: tuple[str, ...] = (), profile: str = "release") -> BuildResult:
+    """A fixture built on the oldest compiler for all architectures by LLVM, once for all tests."""
+    if not LANES:
+        pytest.skip("no rustc from 1.95 on")
+    return build_fixture(sample(crate, kernels), LANES[0], profile)
