@@ -21,6 +21,9 @@ _Flags = tuple[Callable[[Any], Any], ...]
 _PACKAGE, _FEATURES, _COMPILE = "Package selection", "Feature selection", "Compilation"
 _MANIFEST, _OUTPUT, _GPU = "Manifest", "Output", "GPU code"
 
+#: Sections of the help that the compiling commands have in common.
+SHARED_SECTIONS = (_GPU, _PACKAGE, _FEATURES, _COMPILE, _MANIFEST, _OUTPUT)
+
 _CARGO_FLAGS: _Flags = (
     option(_PACKAGE, "-p", "--package", metavar="SPEC", help="Package whose kernels are meant."),
     option(_PACKAGE, "--lib", is_flag=True, help="The package's library (default)."),

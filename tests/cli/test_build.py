@@ -72,7 +72,10 @@ def test_colour_when_asked_for(mirgen: Mirgen, built: Done, crate: Path) -> None
 def test_without_an_assembler_there_is_ptx_only(
     built: Done, crate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("mirgen.pipeline.find_tool", lambda name: None)
+    def find_nothing(_name: str) -> None:
+        return None
+
+    monkeypatch.setattr("mirgen.pipeline.find_tool", find_nothing)
     monkeypatch.chdir(crate)
     # What was compiled already is taken along: only the artefacts are new.
     target = tmp_path / "target"

@@ -1,10 +1,10 @@
 //! GPU kernels in safe Rust.
 //!
 //! ```text
-//! cargo mirgen build                     PTX and machine code, below target/mirgen
-//! cargo mirgen run saxpy --grid 4 --block 256 --arg a=2.0 --arg x=@x.npy --arg y=@y.npy --out y=out.npy
-//! cargo mirgen asm saxpy                 what the GPU will execute
-//! cargo check                            as for any crate
+//! cargo mirgen build                       # PTX and machine code, below target/mirgen
+//! cargo mirgen run saxpy --grid 1 --block 4 --arg a=2.0 --arg x='[1, 2, 3, 4]' --arg y='[10, 10, 10, 10]'
+//! cargo mirgen asm saxpy --sass --rust     # what the GPU will execute
+//! cargo check                              # as for any crate
 //! ```
 #![no_std]
 

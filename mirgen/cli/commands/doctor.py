@@ -15,7 +15,13 @@ _MARKS = {"ok": ("ok", "green"), "missing": ("MISSING", "red"), "optional": ("--
 
 
 @click.command("doctor")
-@click.option("--message-format", type=click.Choice(["human", "short", "json"]), default="human", show_default=True)
+@click.option(
+    "--message-format",
+    type=click.Choice(["human", "short", "json"]),
+    default="human",
+    show_default=True,
+    help="Everything, without paths and fixes, or for programs.",
+)
 @click.pass_context
 def command(context: click.Context, message_format: str) -> None:
     """Say what is installed, where, in which version, and how to get what is missing.
