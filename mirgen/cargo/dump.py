@@ -19,7 +19,6 @@ from mirgen.mir.names import erase_regions
 from mirgen.mir.rvalue import ClosureAggregate
 from mirgen.mir.statement import Assign
 
-
 #: A body by its header's text and signature: impls that one macro wrote share the text, and some the signature.
 _Key: TypeAlias = tuple[str, tuple[str, ...]]
 

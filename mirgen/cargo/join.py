@@ -77,9 +77,7 @@ def find_promoted(
     return every[0] if every else None
 
 
-def find_inside(
-    path: str, printed_by: str, crate: str, by_name: dict[str, list[Header]]
-) -> Header | Ambiguous | None:
+def find_inside(path: str, printed_by: str, crate: str, by_name: dict[str, list[Header]]) -> Header | Ambiguous | None:
     """The constant in ``crate`` that ``path``, printed by ``printed_by``, names, if it is inside a function's body."""
     parsed = parse_callee(path)
     if len(parsed.segments) < 2 or parsed.generics:
@@ -94,9 +92,7 @@ def find_inside(
     return every[0] if every else None
 
 
-def _inside(
-    owner: Callee, name: str, printed_by: str, crate: str, by_name: dict[str, list[Header]]
-) -> list[Header]:
+def _inside(owner: Callee, name: str, printed_by: str, crate: str, by_name: dict[str, list[Header]]) -> list[Header]:
     """What is called ``name`` directly inside a body that ``owner`` names."""
     owners = {
         header.header

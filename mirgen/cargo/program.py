@@ -208,9 +208,7 @@ class _Closer:
         if diagnostics:
             raise UnsupportedError(*diagnostics)
 
-    def _assemble(
-        self, marked: Sequence[MarkedKernel], chosen: dict[str, tuple[Reached, Closure]]
-    ) -> ClosedProgram:
+    def _assemble(self, marked: Sequence[MarkedKernel], chosen: dict[str, tuple[Reached, Closure]]) -> ClosedProgram:
         functions = {key: reached for _, closure in chosen.values() for key, reached in closure.functions.items()}
         kernels: list[Kernel] = []
         for mark in marked:
@@ -219,8 +217,7 @@ class _Closer:
             key = (body.crate, body.header)
             functions[key] = reached
             params = tuple(
-                Param(local.name or f"arg{i}", local.ty)
-                for i, local in enumerate(body.locals[1 : body.arg_count + 1])
+                Param(local.name or f"arg{i}", local.ty) for i, local in enumerate(body.locals[1 : body.arg_count + 1])
             )
             kernels.append(Kernel(mark.name, key, params, body.span))
         constants = {key: known for _, closure in chosen.values() for key, known in closure.constants.items()}
@@ -298,5 +295,3 @@ def _select(marked: tuple[MarkedKernel, ...], wanted: Sequence[str], build: Carg
             )
         )
     return tuple(kernel for kernel in marked if kernel.name in wanted)
-
-

@@ -13,7 +13,7 @@ _REASONS = {
         "mark it `#[inline]`, remove the recursion, or call it from a non-generic function of its own crate",
     ),
     "glue": (
-        "it runs when a value is dropped, and rustc could not be asked for it (a closure or a private type is in its name)",
+        "it runs when a value is dropped, and rustc cannot be asked for it (its name holds a closure or private type)",
         "use a type without `Drop`, or `core::mem::ManuallyDrop`",
     ),
     "ambiguous": (

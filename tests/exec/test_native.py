@@ -35,5 +35,6 @@ def test_inputs_are_the_same_each_time() -> None:
 def test_an_unknown_kernel_is_an_error() -> None:
     fixture = FIXTURES["saxpy"]
     kernel = fixture.kernels[0]
+    program = native_program(fixture, LANES[0])
     with pytest.raises(ToolError, match="no kernel `nothing`"):
-        run_native(fixture, dataclasses.replace(kernel, name="nothing"), kernel.inputs(), native_program(fixture, LANES[0]))
+        run_native(fixture, dataclasses.replace(kernel, name="nothing"), kernel.inputs(), program)
