@@ -46,7 +46,7 @@ def _source(name: str, value: str, ty: str, define: str) -> str:
     return (
         f"#[repr(transparent)] pub struct W{name}<T>(T); unsafe impl<T> Sync for W{name}<T> {{}} "
         f"{define} pub static S{name}: W{name}<{ty}> = W{name}({value}); "
-        f"pub fn {name}<'a>() -> &'static W{name}<{ty}> {{ &S{name} }}"
+        f"pub fn {name}<'a>() -> impl Sized {{ &S{name} }}"
     )
 
 

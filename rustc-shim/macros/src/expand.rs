@@ -23,14 +23,13 @@ pub(crate) fn kernel(options: &Options, mut function: ItemFn) -> TokenStream {
         .collect();
     let check = parameters_are_allowed(options, &function, &cfgs);
     let tower = tower(&function, &cfgs);
-    let queries = queries(&function, &cfgs);
     function.attrs.push(syn::parse_quote!(#[inline]));
     function.attrs.push(syn::parse_quote!(#[allow(dead_code)]));
     let device = &options.device;
     quote! {
         #function
         #check
-        #device::__mirgen_only! { #tower #queries }
+        #device::__mirgen_only! { #tower }
     }
 }
 
@@ -115,22 +114,4 @@ fn parameter_name(param: &PatType) -> Ident {
     };
     name.set_span(Span::mixed_site());
     name
-}
-
-/// The module for what mirgen asks rustc in a second compile.
-fn queries(function: &ItemFn, cfgs: &[Attribute]) -> TokenStream {
-    let name = function.sig.ident.unraw();
-    let module = format_ident!("__mirgen_queries_{}", name, span = Span::call_site());
-    let file = format!("/{name}.rs");
-    quote! {
-        #(#cfgs)*
-        #[doc(hidden)]
-        #[allow(warnings)]
-        pub mod #module {
-            #[cfg(mirgen_queries)]
-            use super::*;
-            #[cfg(mirgen_queries)]
-            include!(concat!(env!("MIRGEN_QUERY_DIR"), #file));
-        }
-    }
 }

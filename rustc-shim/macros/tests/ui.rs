@@ -24,10 +24,7 @@ fn release() -> String {
 }
 
 /// What the compiler wrapper of mirgen adds.
-const MIRGEN: [&str; 2] = [
-    "--cfg=mirgen",
-    "--check-cfg=cfg(mirgen,mirgen_deep,mirgen_queries)",
-];
+const MIRGEN: [&str; 2] = ["--cfg=mirgen", "--check-cfg=cfg(mirgen,mirgen_deep)"];
 
 /// Builds the device library for the tests, and says where it and what it needs are.
 fn device(manifest: &Path, target: &Path, flags: &[&str]) -> PathBuf {

@@ -142,7 +142,7 @@ pub fn mir_flags(args: &Args, thresholds: Thresholds) -> Vec<String> {
     let switch = |on| if on { "on" } else { "off" };
     let mut flags: Vec<String> = [
         "--cfg=mirgen",
-        "--check-cfg=cfg(mirgen,mirgen_deep,mirgen_queries)",
+        "--check-cfg=cfg(mirgen,mirgen_deep)",
         "-Copt-level=3",
         "-Cpanic=abort",
         "-Zalways-encode-mir",

@@ -3,7 +3,6 @@
 
 pub mod cmd_dump;
 pub mod cmd_parse;
-pub mod cmd_query;
 pub mod lex;
 pub mod parse;
 pub mod wire;

@@ -5,14 +5,14 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mirgen_rustc::dump::{self, Overlay, Request};
-use mirgen_rustc::fail::{Failure, Result, USAGE};
+use mirgen_rustc::fail::{Result, USAGE};
 use mirgen_rustc::invoke::{Rustc, Thresholds};
 use mirgen_rustc::layout;
 use mirgen_rustc::parse::Grammar;
 use mirgen_rustc::unit::Unit;
 use mirgen_rustc::wire::WIRE_VERSION;
 use mirgen_rustc::wrapper;
-use mirgen_rustc::{cmd_dump, cmd_parse, cmd_query};
+use mirgen_rustc::{cmd_dump, cmd_parse};
 
 /// Asks a stock rustc for MIR and layouts and writes them as JSON.
 #[derive(Parser)]
@@ -28,8 +28,6 @@ enum Command {
     Dump(Dump),
     /// Ask for the layouts of types printed while compiling a recorded unit.
     Layouts(Layouts),
-    /// Record and dump a generated crate that uses a recorded unit's crate; prints where its unit is.
-    Query(Query),
     /// Say which version this is and which rustc it would use, as JSON.
     SelfCheck(SelfCheck),
     /// Read dumps that are already there.
@@ -70,29 +68,6 @@ struct Dump {
 }
 
 #[derive(Args)]
-struct Query {
-    /// The recorded unit that is asked about.
-    #[arg(long)]
-    unit: PathBuf,
-    /// Root file of the generated crate.
-    #[arg(long)]
-    source: PathBuf,
-    /// The generated crate's name.
-    #[arg(long)]
-    name: String,
-    /// The generated crate's edition.
-    #[arg(long, default_value = "2021")]
-    edition: String,
-    /// Where the document goes; without it the unit is only recorded.
-    #[arg(long)]
-    out: Option<PathBuf>,
-    #[command(flatten)]
-    select: cmd_dump::Select,
-    #[command(flatten)]
-    how: How,
-}
-
-#[derive(Args)]
 struct SelfCheck {
     /// The compiler to look at.
     #[arg(long, env = "RUSTC", default_value = "rustc")]
@@ -119,9 +94,6 @@ struct How {
     /// A file of the copy that differs from the original.
     #[arg(long = "overlay-file")]
     overlay_files: Vec<PathBuf>,
-    /// Compile with `--cfg mirgen_queries` and this `MIRGEN_QUERY_DIR`.
-    #[arg(long)]
-    query_dir: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -138,7 +110,7 @@ fn name_value(text: &str) -> std::result::Result<(String, String), String> {
 }
 
 impl How {
-    fn request(self) -> Result<Request> {
+    fn request(self) -> Request {
         let mut request = Request {
             thresholds: self.thresholds.map(|thresholds| match thresholds {
                 ThresholdsArg::Root => Thresholds::Root,
@@ -156,38 +128,19 @@ impl How {
             request.overlay = Some(Overlay { input: input.clone(), copy: copy.clone(), original: original.clone() });
             request.inputs.extend(self.overlay_files);
         }
-        if let Some(dir) = self.query_dir {
-            let dir = dir
-                .canonicalize()
-                .map_err(|error| Failure::usage(format!("cannot find {}: {error}", dir.display())))?;
-            request.cfgs.push("mirgen_queries".to_owned());
-            request.env.push(("MIRGEN_QUERY_DIR".to_owned(), dir.to_string_lossy().into_owned()));
-            request.inputs.push(dir);
-        }
-        Ok(request)
+        request
     }
 }
 
 fn dump(args: Dump) -> Result<()> {
     let unit = Unit::load(&args.unit)?;
     let rustc = rustc_of(&args.unit, &unit)?;
-    let request = args.how.request()?;
+    let request = args.how.request();
     if args.emit_text {
         println!("{}", dump::mir_text(&args.unit, &unit, &rustc, &request)?.path.display());
     }
     match args.out {
         Some(out) => cmd_dump::run(&args.unit, &unit, &rustc, &request, &args.select, &out),
-        None => Ok(()),
-    }
-}
-
-fn query(args: Query) -> Result<()> {
-    let unit = Unit::load(&args.unit)?;
-    let rustc = rustc_of(&args.unit, &unit)?;
-    let (path, query) = cmd_query::record(&args.unit, &unit, &rustc, &args.source, &args.name, &args.edition)?;
-    println!("{}", path.display());
-    match args.out {
-        Some(out) => cmd_dump::run(&path, &query, &rustc, &args.how.request()?, &args.select, &out),
         None => Ok(()),
     }
 }
@@ -235,7 +188,6 @@ fn main() -> ExitCode {
         match Cli::parse().command {
             Command::Dump(args) => dump(args).map(|()| 0),
             Command::Layouts(args) => layouts(args).map(|()| 0),
-            Command::Query(args) => query(args).map(|()| 0),
             Command::SelfCheck(args) => self_check(&args).map(|()| 0),
             Command::Parse(args) => cmd_parse::run(&args).map(|()| 0),
         }

@@ -87,6 +87,7 @@ mod hidden {
     pub(super) enum One { Only = 7 }
     pub(super) enum Deep { P = -3, Q = 4 }
     pub(super) struct Plain { pub(super) a: u8, pub(super) b: Option<u32> }
+    pub(super) struct Held(pub(super) Box<u8>);
 }
 pub enum Void {}
 pub enum OnePub { Only = -7 }
@@ -146,6 +147,8 @@ fn awkward_types() {
             "hidden::One",
             "hidden::Deep",
             "hidden::Plain",
+            "hidden::Held",
+            "std::option::Option<hidden::Held>",
             "std::option::Option<hidden::Priv>",
             "<u8 as Tr>::Out",
             "&'{erased} (dyn Tr<Out = u8> + '{erased})",
@@ -183,6 +186,12 @@ fn awkward_types() {
         assert_eq!(layout("<u8 as Tr>::Out")["fields"], json!({"kind": "array", "stride": 2, "count": 3}));
         assert_eq!(layout("Void")["uninhabited"], true);
         assert_eq!(layout("str")["backend_repr"], json!({"kind": "memory", "sized": false}));
+        let needs_drop = |ty: &str| find(&document, ty)["needs_drop"].as_bool().unwrap();
+        for ty in ["hidden::Priv", "Un", map.as_str(), peekable.as_str(), function, "str", "!", "Void"] {
+            assert!(!needs_drop(ty), "{ty}");
+        }
+        assert!(!needs_drop("&'{erased} (dyn Tr<Out = u8> + '{erased})"));
+        assert!(needs_drop(dynamic) && needs_drop("hidden::Held") && needs_drop("std::option::Option<hidden::Held>"));
         let failures = document["failures"].as_array().unwrap();
         let reason = |ty: &str| {
             let failure = failures.iter().find(|failure| failure["ty"].as_str().unwrap().starts_with(ty));
@@ -210,6 +219,9 @@ pub mod m {
 pub fn f(k: u32) -> u32 {
     #[repr(u8)] #[derive(Clone, Copy)] enum E { A = 3, B = 200 }
     struct G<T>(T, u8);
+    struct Dropped(u8);
+    impl Drop for Dropped { fn drop(&mut self) {} }
+    black_box(&Dropped(1));
     let c = |x: u32| { struct InC(u32, u8); black_box(&InC(x, 1)).0 };
     let r = { struct Twice(u8); black_box(&Twice(1)).0 as u32 };
     let s = { struct Twice(u64, u8); black_box(&Twice(1, 1)).0 as u32 };
@@ -245,8 +257,13 @@ fn types_inside_bodies() {
             "(f::G<u32>, [f::E; ValTree(Leaf(0x0000000000000003): usize)], m::X)",
             "fn(f::E) {f::g}",
             "u8",
+            "f::Dropped",
+            "(u8, f::Dropped)",
             "made::Made",
         ]);
+        let needs_drop = |ty: &str| find(&document, ty)["needs_drop"].as_bool().unwrap();
+        assert!(needs_drop("f::Dropped") && needs_drop("(u8, f::Dropped)"));
+        assert!(!needs_drop("f::G<u32>") && !needs_drop("u8"));
         let size = |ty: &str| find(&document, ty)["layout"]["size"].as_u64().unwrap();
         assert_eq!(names(find(&document, "f::E")), [("A", "3"), ("B", "200")]);
         assert_eq!(names(find(&document, "m::X::inherent::L")), [("A", "0"), ("B", "1")]);

@@ -223,7 +223,7 @@ impl Judge<'_> {
 }
 
 /// The metadata file through which other crates see the unit's: cargo's, or one of our own where cargo's is none
-/// that can be used (executables have empty ones, query crates none at all).
+/// that can be used (executables have empty ones).
 pub fn own_metadata(unit_path: &Path, unit: &Unit, rustc: &Rustc) -> Result<PathBuf> {
     let library = unit.crate_types.iter().any(|kind| matches!(kind.as_str(), "lib" | "rlib" | "dylib"));
     let given = unit.metadata.as_ref().map(|path| unit.cwd.join(path));
