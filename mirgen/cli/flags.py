@@ -10,6 +10,7 @@ import click
 
 from mirgen.cargo.options import CargoOptions
 from mirgen.cli.command import cargo_arguments, option
+from mirgen.cli.previous import previous_build
 from mirgen.cli.settings import DEFAULT_ARCH, read_settings
 from mirgen.errors import InvalidInputError
 from mirgen.link.arch import parse_archs
@@ -118,12 +119,18 @@ def cargo_options(flags: dict[str, Any], settings: dict[str, str] | None = None)
     )
 
 
-def build_options(flags: dict[str, Any], kernels: tuple[str, ...] = ()) -> BuildOptions:
+def build_options(flags: dict[str, Any], kernels: tuple[str, ...] = (), *, as_before: bool = False) -> BuildOptions:
     """What the flags of :func:`build_flags` say, over the environment, over Cargo.toml.
 
-    Raises :class:`InvalidInputError` for a setting that makes no sense.
+    ``as_before``: what nothing says is as in the last build of the crate.  Raises :class:`InvalidInputError` for a
+    setting that makes no sense.
     """
     settings = read_settings(flags)
+    if as_before and not {"arch", "codegen"} & settings.keys():
+        last = previous_build(cargo_options(flags, settings))
+        if last is not None and last.artifacts:
+            settings["arch"] = ",".join(artifact.arch for artifact in last.artifacts)
+            settings["codegen"] = last.artifacts[0].codegen
     codegen: Any = settings.get("codegen", "llvm")
     assembler: Any = settings.get("assembler", "auto")
     return BuildOptions(

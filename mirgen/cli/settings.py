@@ -50,10 +50,23 @@ def source_roots(manifest: Path | str | None) -> list[Path]:
     return [path.parent for path in manifests_above(start)] or [Path()]
 
 
-def _from_manifest(manifest: Path | None, package: str | None) -> dict[str, str]:
+def package_of(manifest: Path | None, package: str | None) -> str | None:
+    """The name of the library that cargo would build, as its Cargo.toml says; ``None`` where that is not clear."""
+    path = _chosen(manifest, package)
+    if path is None:
+        return None
+    name = _read(path).get("lib", {}).get("name") or _package(path).get("name")
+    return name if isinstance(name, str) else None
+
+
+def _chosen(manifest: Path | None, package: str | None) -> Path | None:
+    """The Cargo.toml of the selected package."""
     path = manifest or next(iter(manifests_above(Path())), None)
-    if path is not None and package is not None:
-        path = _member(path, package)
+    return path if path is None or package is None else _member(path, package)
+
+
+def _from_manifest(manifest: Path | None, package: str | None) -> dict[str, str]:
+    path = _chosen(manifest, package)
     if path is None:
         return {}
     table = _package(path).get("metadata", {}).get("mirgen", {})

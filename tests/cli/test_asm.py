@@ -67,17 +67,12 @@ def test_several_kernels_and_no_name(mirgen: Mirgen, built: Done, crate: Path) -
     )
 
 
-def test_part_of_a_name_and_a_number(mirgen: Mirgen, built: Done, crate: Path) -> None:
-    for wanted in ("stride", "1"):
-        done = mirgen.build(wanted, "-q", cwd=crate, verb="asm")
-        assert done.code == 0
-        assert ".visible .entry saxpy_stride(" in done.out
+def test_part_of_a_name(mirgen: Mirgen, built: Done, crate: Path) -> None:
+    done = mirgen.build("stride", "-q", cwd=crate, verb="asm")
+    assert done.code == 0
+    assert ".visible .entry saxpy_stride(" in done.out
     done = mirgen.build("sax", "-q", cwd=crate, verb="asm")
     assert done.code == 2 and "`sax` may be one of these" in done.err
-    done = mirgen.build("7", "-q", cwd=crate, verb="asm")
-    assert done.code == 2 and "there is no number 7; there are:" in done.err
-    done = mirgen.build("saxpi", "-q", cwd=crate, verb="asm")
-    assert done.code == 2 and "no function is called `saxpi`; did you mean `saxpy`?" in done.err
 
 
 def test_everything(mirgen: Mirgen, built: Done, crate: Path) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
 from mirgen.cli.main import main
 from mirgen.link.manifest import load_manifest
-from tests.cli.support import ROOT, Done, Mirgen
+from tests.cli.support import FIXTURE, ROOT, Done, Mirgen, make_crate
 
 
 def folder(mirgen: Mirgen) -> Path:
@@ -70,30 +69,21 @@ def test_colour_when_asked_for(mirgen: Mirgen, built: Done, crate: Path) -> None
 
 
 def test_without_an_assembler_there_is_ptx_only(
-    built: Done, crate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    mirgen: Mirgen, built: Done, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def find_nothing(_name: str) -> None:
         return None
 
     monkeypatch.setattr("mirgen.pipeline.find_tool", find_nothing)
-    monkeypatch.chdir(crate)
-    # What was compiled already is taken along: only the artefacts are new.
-    target = tmp_path / "target"
-    args = ["build", "--target-dir", str(target), "--target", "host", "--offline", "saxpy"]
-    shutil.copytree(_target_of(built), target)
+    monkeypatch.chdir(make_crate(tmp_path / "crate", (FIXTURE / "src" / "lib.rs").read_text(), name="bare"))
     with pytest.raises(SystemExit) as ended:
-        main(args)
+        main(["build", "--target-dir", str(mirgen.target), "--target", "host", "--offline", "saxpy"])
     err = capfd.readouterr().err
     assert ended.value.code == 0, err
     assert "Warning no ptxas and no nvJitLink here: PTX only, no cubin (install NVIDIA's wheels with" in err
     assert "      Kernel saxpy  sm_90: PTX only\n" in err
-    manifest = load_manifest(target / "mirgen" / "debug" / "saxpy")
+    manifest = load_manifest(mirgen.target / "mirgen" / "debug" / "bare")
     assert set(manifest.artifact("sm_90").files) == {"ll", "ptx"}
-
-
-def _target_of(built: Done) -> Path:
-    """The target folder that a build's last line names."""
-    return Path(built.err.split()[-1]).parents[3]
 
 
 def test_check_makes_no_artefacts(mirgen: Mirgen, built: Done, crate: Path) -> None:

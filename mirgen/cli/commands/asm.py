@@ -44,7 +44,7 @@ def command(kernel: str | None, views: tuple[View, ...], rust: bool, everything:
     if everything and (kernel is not None or rust):
         raise InvalidInputError(f"--everything takes no {'--rust' if rust else 'KERNEL'}")
     view: View = views[0] if views else "ptx"
-    options = build_options(flags)
+    options = build_options(flags, as_before=True)
     listing = make_listing(options, view, Progress(quiet=flags["quiet"]), rust=rust)
     if everything:
         sys.stdout.write(listing.text)

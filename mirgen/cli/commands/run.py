@@ -18,7 +18,6 @@ from mirgen.cli.flags import build_flags, build_options
 from mirgen.cli.summary import short_type, shown
 from mirgen.diagnostics import status_line
 from mirgen.errors import InvalidInputError
-from mirgen.link import find_tool
 from mirgen.pipeline import BuildOptions, Progress, build
 from mirgen.runtime import Kernel, LaunchConfig, Module, SimOptions
 from mirgen.runtime.loading import module_of, options_from_environment
@@ -86,7 +85,7 @@ def command(
         _check_writable(path)
     device = device or os.environ.get("MIRGEN_DEVICE") or "sim"
     quiet: bool = flags["quiet"]
-    module = _module(build_options(flags), device, _sim_options(schedule, seed), Progress(quiet=quiet))
+    module = _module(build_options(flags, as_before=True), device, _sim_options(schedule, seed), Progress(quiet=quiet))
     chosen = _kernel(module, kernel)
     config = LaunchConfig(grid, block, shared=shared)
     if not quiet:
@@ -130,13 +129,12 @@ def _value(value: Any) -> str:
 
 def _module(options: BuildOptions, device: str, sim: SimOptions, progress: Progress) -> Module:
     """The built crate on ``device``."""
-    if device != "sim":
+    if device == "sim":
+        options = replace(options, archs=())  # which any build will do for, and needs no CUDA tool
+    else:
         from mirgen.runtime.cuda import architecture
 
         options = replace(options, archs=(architecture(device),))
-    elif find_tool("libdevice") is None:
-        # The simulator needs no CUDA tool; PTX does where a kernel uses libdevice's mathematics.
-        options = replace(options, archs=())
     result = build(options, progress)
     return module_of(result.manifest, result.manifest_path.parent, device, sim)
 
