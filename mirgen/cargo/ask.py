@@ -156,7 +156,7 @@ class Asker:
             for dump in self._current(head)
             if heads <= {head, *UnitRecord.load(dump.unit.record).externs, *STANDARD_CRATES}
         ]
-        return [*homes, reached.dump]
+        return [home for home in (*homes, reached.dump) if home.crate not in STANDARD_CRATES]
 
     def _put(self, home: CrateDump, queries: list[Query]) -> bool:
         unit = UnitRecord.load(home.unit.record)

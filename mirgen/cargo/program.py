@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from mirgen.analysis.doomed import without_addresses
 from mirgen.cargo.ask import Asker
 from mirgen.cargo.build import CargoBuild, Unit, cargo_build
-from mirgen.cargo.closure import Closure, KnownConstant, Reached, Resolver, close
+from mirgen.cargo.closure import STANDARD_CRATES, Closure, KnownConstant, Reached, Resolver, close
 from mirgen.cargo.constants import evaluate
 from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.expose import ExposureNeededError, expose, withdraw
@@ -113,6 +113,8 @@ class _Closer:
         return self._variants[key]
 
     def _efforts(self, crate: str) -> tuple[tuple[str, ...], ...]:
+        if crate in STANDARD_CRATES:  # a dump of core takes half a minute, of a copy of it too
+            return _DEPENDENCY_EFFORTS[:1]
         return _ROOT_EFFORTS if crate == self._build.root.crate_name else _DEPENDENCY_EFFORTS
 
     def _dump(self, unit: Unit, flags: Sequence[str], effort: int) -> CrateDump:
