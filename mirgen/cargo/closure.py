@@ -181,12 +181,21 @@ class Resolver:
             if trivial is not None and isinstance(trivial.value, Constant):
                 self.constants[key] = KnownConstant(home, trivial.value)
             elif const.promoted is not None:
-                for dump in (home, *self._crates_in(const.path, home)):
-                    found = find_promoted(const, home.crate, dump.crate, dump.by_name)
-                    if isinstance(found, Header):
-                        self.constants[key] = KnownConstant(dump, None, dump.bodies([found])[found])
-                        break
+                found = self._find_promoted(const, home)
+                if found is not None:
+                    self.constants[key] = found
         return self.constants.get(key)
+
+    def _find_promoted(self, const: UnevaluatedConst, home: CrateDump) -> KnownConstant | None:
+        method = parse_callee(const.path).method
+        for ask_more in (False, True):
+            for dump in (home, *self._crates_in(const.path, home)):
+                if ask_more and not (method in dump.by_name and dump.know_instances()):
+                    continue
+                found = find_promoted(const, home.crate, dump.crate, dump.by_name)
+                if isinstance(found, Header):
+                    return KnownConstant(dump, None, dump.bodies([found])[found])
+        return None
 
     def _find_closure(self, closure: ClosureTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
         """A closure's body stands under its own path in the crate that wrote it; in generic code it has no instance."""

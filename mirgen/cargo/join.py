@@ -67,9 +67,22 @@ def _only_implementation(
 def find_promoted(
     const: UnevaluatedConst, printed_by: str, crate: str, by_name: dict[str, list[Header]]
 ) -> Header | Ambiguous | None:
-    """The body in ``crate`` of the promoted constant that a body of ``printed_by`` names, if any."""
+    """The body in ``crate`` of the promoted constant that a body of ``printed_by`` names, if any.
+
+    Impls that one macro wrote share their text: there it counts that promoted bodies stand right behind their owner's.
+    """
     parsed = parse_callee(const.path)
-    every = _inside(parsed, f"promoted[{const.promoted}]", printed_by, crate, by_name)
+    name = f"promoted[{const.promoted}]"
+    owners = _owners(parsed, printed_by, crate, by_name)
+    every: list[Header] = []
+    for owner in owners:
+        same = [other.line for other in by_name.get(parsed.method, ()) if other.header == owner.header]
+        end = min((line for line in same if line > owner.line), default=None)
+        every += [
+            header for header in by_name.get(name, ())
+            if header.header == f"{owner.header}::{name}" and owner.line < header.line
+            and (end is None or header.line < end)
+        ]  # fmt: skip
     if const.ty is not None and not parsed.generics:
         every = [header for header in every if short(header.output) == short(const.ty.text)]
     if len(every) > 1:
@@ -82,25 +95,25 @@ def find_inside(path: str, printed_by: str, crate: str, by_name: dict[str, list[
     parsed = parse_callee(path)
     if len(parsed.segments) < 2 or parsed.generics:
         return None
+    owners = {header.header for header in _owners(Callee(parsed.segments[:-1], ()), printed_by, crate, by_name)}
     every = [
         header
-        for header in _inside(Callee(parsed.segments[:-1], ()), parsed.method, printed_by, crate, by_name)
-        if header.kind == "const"
+        for header in by_name.get(parsed.method, ())
+        if header.kind == "const" and header.header.removesuffix(f"::{parsed.method}") in owners
     ]
     if len(every) > 1:
         return Ambiguous(tuple(every))
     return every[0] if every else None
 
 
-def _inside(owner: Callee, name: str, printed_by: str, crate: str, by_name: dict[str, list[Header]]) -> list[Header]:
-    """What is called ``name`` directly inside a body that ``owner`` names."""
-    owners = {
-        header.header
+def _owners(owner: Callee, printed_by: str, crate: str, by_name: dict[str, list[Header]]) -> list[Header]:
+    """The bodies that ``owner`` names."""
+    return [
+        header
         for header in by_name.get(owner.method, ())
         if header.kind in ("fn", "const", "static", "static_mut") and _names(printed_by, owner, crate, header)
         and not _is_nested(header, owner, by_name)
-    }  # fmt: skip
-    return [header for header in by_name.get(name, ()) if header.header.removesuffix(f"::{name}") in owners]
+    ]  # fmt: skip
 
 
 def _is_nested(header: Header, parsed: Callee, by_name: dict[str, list[Header]]) -> bool:
