@@ -56,8 +56,8 @@ class ParamSource(Protocol):
 class Param(_Model):
     """One kernel parameter.  ``offset``, ``size`` and ``align`` in bytes in the packed parameter block.
 
-    ``rust_type`` and ``elem`` are rustc's text.  ``slice`` and ``disjoint`` are a pointer and an element count of
-    8 bytes each, ``ref`` is a pointer, ``shared`` takes no argument (``elem_size`` is its bytes per block).
+    ``rust_type`` and ``elem`` are types as users read them.  ``slice`` and ``disjoint`` are a pointer and an element
+    count of 8 bytes each, ``ref`` is a pointer, ``shared`` takes no argument (``elem_size`` is its bytes per block).
     """
 
     name: str

@@ -13,6 +13,7 @@ from mirgen.lower.abi import llvm_args
 from mirgen.lower.context import ModuleContext, location
 from mirgen.lower.value import is_unsized, is_zst
 from mirgen.mir.body import Body, Kernel
+from mirgen.mir.names import readable
 from mirgen.mir.ty import (
     AdtTy,
     ArrayTy,
@@ -87,9 +88,12 @@ def _entry_param(cx: ModuleContext, kernel: Kernel, name: str, ty: Ty, at: int, 
     if class_.kind == "shared":
         return _shared(cx, kernel, name, ty, layout, class_, at, shared)
     offset = (at + layout.align - 1) // layout.align * layout.align if layout.size else at
+    # Raw pointers promise nothing: neither alignment nor that nobody else writes there.
+    promises = not isinstance(ty, PointerTy) or ty.is_ref
     param = KernelParam(
-        name, ty.text, class_.kind, offset, layout.size, layout.align,
-        None if class_.elem is None else class_.elem.text, elem_size, class_.mutable, elem_align,
+        name, readable(ty.text), class_.kind, offset, layout.size, layout.align,
+        None if class_.elem is None else readable(class_.elem.text), elem_size, class_.mutable,
+        elem_align if promises else 1,
     )  # fmt: skip
     stored: tuple[ir.Type, ...] = ()
     offsets: tuple[int, ...] = ()
@@ -103,7 +107,7 @@ def _entry_param(cx: ModuleContext, kernel: Kernel, name: str, ty: Ty, at: int, 
         case _:
             pass
     by_memory = not is_zst(layout) and not stored
-    read_only = class_.kind in ("slice", "ref") and not class_.mutable and _is_frozen(class_.elem)
+    read_only = class_.kind in ("slice", "ref") and promises and not class_.mutable and _is_frozen(class_.elem)
     return EntryParam(param, tuple(llvm_args(layout)), stored, offsets, by_memory, read_only)
 
 
@@ -154,7 +158,7 @@ def _shared(
     align = max(SHARED_ALIGN, elem_align)
     offset = (shared + align - 1) // align * align
     stored: tuple[ir.Type, ...] = (types.PTR, types.I64) if class_.dynamic else (types.PTR,)
-    param = KernelParam(name, ty.text, "shared", at, 0, 1, class_.elem.text, size, True, elem_align)
+    param = KernelParam(name, readable(ty.text), "shared", at, 0, 1, readable(class_.elem.text), size, True, elem_align)
     return EntryParam(
         param, tuple(llvm_args(layout)), stored, (0, 8)[: len(stored)], False, shared_offset=offset, shared_align=align
     )  # fmt: skip

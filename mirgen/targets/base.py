@@ -23,8 +23,9 @@ class KernelParam:
     """One parameter as the host packs it: ``offset``, ``size`` and ``align`` in bytes in the parameter block.
 
     Slices and ``Disjoint`` are two 8-byte words, pointer then element count; ``ref`` is one pointer; ``shared`` has
-    size 0 and is never an argument (``elem_size`` is then the bytes of block memory).  ``elem`` is rustc's text
-    of the element type of a slice, reference, ``Disjoint`` or ``Shared``, ``elem_size`` and ``elem_align`` its layout.
+    size 0 and is never an argument (``elem_size`` is then the bytes of block memory).  ``elem`` is the element
+    type of a slice, reference, ``Disjoint`` or ``Shared``, ``elem_size`` and ``elem_align`` its layout (1 where a raw
+    pointer promises no alignment).  Types are as users read them.
     """
 
     name: str
