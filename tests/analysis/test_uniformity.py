@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from mirgen.analysis.uniformity import check_uniform_facts
+from mirgen.cargo.build import cargo_build
 from mirgen.cargo.options import CargoOptions
-from mirgen.cargo.program import ClosedProgram
+from mirgen.cargo.program import ClosedProgram, close_built
 from mirgen.cargo.template import new_crate
 from mirgen.errors import UnsupportedError
-from mirgen.pipeline import Progress, read_program
+from mirgen.pipeline import is_intrinsic
 
 SOURCE = """
 #![no_std]
@@ -135,7 +136,8 @@ REASONS = {
 def closed(tmp_path_factory: pytest.TempPathFactory) -> ClosedProgram:
     manifest = new_crate(tmp_path_factory.mktemp("crate") / "divisions", args=["--vcs", "none", "--quiet"])
     (manifest.parent / "src" / "lib.rs").write_text(SOURCE)
-    _, closed = read_program(CargoOptions(manifest_path=manifest), (), Progress(quiet=True))
+    options = CargoOptions(manifest_path=manifest, quiet=True)
+    _, closed = close_built(cargo_build(options), options, is_intrinsic())
     return closed
 
 
