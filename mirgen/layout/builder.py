@@ -75,8 +75,17 @@ class LayoutMaker(TypeMaker):
     def _made(self, ty: t.Ty) -> t.Ty:
         layout = self._layout_of(ty)
         if layout is not None:
-            self.layouts.setdefault(ty.key, layout)
+            self.layouts.setdefault(ty.key, replace(layout, needs_drop=self._needs_drop(ty)))
         return ty
+
+    def _needs_drop(self, ty: t.Ty) -> bool:
+        match ty:
+            case t.TupleTy(elems=inside) | t.ClosureTy(upvars=inside):
+                return any(self.layout(each).needs_drop for each in inside)
+            case t.ArrayTy(elem=elem) | t.SliceTy(elem=elem):
+                return bool(self.layout(elem).needs_drop)
+            case _:
+                return isinstance(ty, t.DynTy)
 
     def _layout_of(self, ty: t.Ty) -> d.Layout | None:
         match ty:
@@ -129,9 +138,15 @@ class LayoutMaker(TypeMaker):
 
     # ---- types of the user's own
 
-    def struct(self, path: str, fields: Sequence[t.Ty], *, align: int = 1, order: Sequence[int] | None = None) -> t.Ty:
+    def struct(
+        self, path: str, fields: Sequence[t.Ty], *, align: int = 1, order: Sequence[int] | None = None,
+        needs_drop: bool = False,
+    ) -> t.Ty:  # fmt: skip
+        """``needs_drop``: whether it implements ``Drop``; fields that need it are seen."""
         ty = self.adt(path)
-        self.layouts[ty.key] = record([self.layout(f) for f in fields], align=align, order=order)
+        parts = [self.layout(f) for f in fields]
+        needs_drop = needs_drop or any(part.needs_drop for part in parts)
+        self.layouts[ty.key] = replace(record(parts, align=align, order=order), needs_drop=needs_drop)
         return ty
 
     def union(self, path: str, fields: Sequence[t.Ty]) -> t.Ty:
@@ -140,7 +155,9 @@ class LayoutMaker(TypeMaker):
         align = max(f.align for f in parts)
         size = _round_up(max(f.size for f in parts), align)
         shape = d.FieldsUnion(len(parts))
-        self.layouts[ty.key] = d.Layout(size, align, d.ReprMemory(True), shape, d.VariantsSingle(0), False)
+        self.layouts[ty.key] = d.Layout(
+            size, align, d.ReprMemory(True), shape, d.VariantsSingle(0), False, needs_drop=False
+        )  # fmt: skip
         return ty
 
     def enum(
@@ -176,7 +193,8 @@ class LayoutMaker(TypeMaker):
             ]
         names = tuple(d.VariantName(n, v) for n, v in zip(variants, values, strict=True))
         multiple = d.VariantsMultiple(tag, 0, None, tuple(bodies))
-        self.layouts[ty.key] = d.Layout(size, align, repr_, d.FieldsArbitrary((0,)), multiple, False, names)
+        needs_drop = any(self.layout(field).needs_drop for fields in variants.values() for field in fields)
+        self.layouts[ty.key] = d.Layout(size, align, repr_, d.FieldsArbitrary((0,)), multiple, False, names, needs_drop)
         return ty
 
     def _variant(self, index: int, tag: d.Scalar, fields: Sequence[t.Ty]) -> d.Layout:
@@ -220,5 +238,7 @@ class LayoutMaker(TypeMaker):
             repr_ = d.ReprPair(tag, replace(inner.repr.second, initialized=False), inner.repr.second_offset)
         names = (d.VariantName("None", 0), d.VariantName("Some", 1))
         shape = d.FieldsArbitrary((0,))
-        self.layouts[ty.key] = d.Layout(inner.size, inner.align, repr_, shape, multiple, False, names)
+        self.layouts[ty.key] = d.Layout(
+            inner.size, inner.align, repr_, shape, multiple, False, names, inner.needs_drop
+        )  # fmt: skip
         return ty

@@ -35,6 +35,7 @@ def test_scalars_and_pairs(some_layouts: dict[str, Any]) -> None:
     assert unit.layouts["t", "t::Un"].fields == d.FieldsUnion(2)
     assert isinstance(unit.layouts["t", "t::V"].repr, d.ReprVector)
     assert unit.failures == {("t", "T"): "still generic"}
+    assert {text for (_, text), layout in unit.layouts.items() if layout.needs_drop} == {"t::E"}
 
 
 def test_enums(some_layouts: dict[str, Any]) -> None:

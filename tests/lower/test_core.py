@@ -247,32 +247,66 @@ def test_overflow_checks_have_no_value_in_the_text(host: Host) -> None:
 # ---- drops -----------------------------------------------------------------------------------------------------
 
 
+def _glue(host: Host, guard: t.Ty) -> m.Body:
+    """Adds one to what the guard's only field points at, after doubling it."""
+    ty = host.ty
+    glue = BodyBuilder(f"core::ptr::drop_in_place::<{guard.text}>", args=[ty.ptr(guard, mut=True)], ret=ty.unit)
+    counter = deref(field(deref(glue.arg(0)), 0, ty.ref(ty.u32, mut=True)))
+    glue.assign(counter, binary("Mul", counter, const(ty.u32, 2)))
+    glue.assign(counter, binary("Add", counter, const(ty.u32, 1))).return_()
+    return glue.build()
+
+
 def test_drop_calls_the_glue(host: Host) -> None:
     ty = host.ty
-    guard = ty.struct("D", [ty.ref(ty.u32, mut=True)])
-    glue = BodyBuilder("core::ptr::drop_in_place::<D>", args=[ty.ptr(guard, mut=True)], ret=ty.unit)
-    counter = deref(field(deref(glue.arg(0)), 0, ty.ref(ty.u32, mut=True)))
-    glue.assign(counter, binary("Add", counter, const(ty.u32, 1))).return_()
+    guard = ty.struct("D", [ty.ref(ty.u32, mut=True)], needs_drop=True)
+    glue = _glue(host, guard)
     b = BodyBuilder("k", args=[ty.ref(ty.u32, mut=True)], ret=ty.unit)
     made = b.let(guard, adt_of("D", b.arg(0)))
     b.drop(made)
     b.return_()
     out = bytearray(struct.pack("<I", 41))
-    assert host.run(b.build(), glue.build(), args=[out]) is None
-    assert struct.unpack("<I", out)[0] == 42
+    assert host.run(b.build(), glue, args=[out]) is None
+    assert struct.unpack("<I", out)[0] == 83
     with pytest.raises(UnsupportedError, match="dropping a `D`"):
         host.lower(b.build())
 
 
+def test_parts_are_dropped_in_order(host: Host) -> None:
+    """Tuples and closures have no glue of their own; what needs no drop is passed over."""
+    ty = host.ty
+    counter = ty.ref(ty.u32, mut=True)
+    guard = ty.struct("D", [counter], needs_drop=True)
+    other = ty.struct("E", [counter], needs_drop=True)
+    inner = ty.closure("k::{closure#0}", [ty.u64, guard])
+    whole = ty.tuple(ty.u8, other, inner, guard)
+    adds = BodyBuilder("core::ptr::drop_in_place::<E>", args=[ty.ptr(other, mut=True)], ret=ty.unit)
+    at = deref(field(deref(adds.arg(0)), 0, counter))
+    adds.assign(at, binary("Add", at, const(ty.u32, 10))).return_()
+    b = BodyBuilder("k", args=[counter], ret=ty.unit)
+    made = b.local(whole)
+    b.assign(field(made, 1, other), adt_of("E", b.arg(0)))
+    b.assign(field(field(made, 2, inner), 1, guard), adt_of("D", b.arg(0)))
+    b.assign(field(made, 3, guard), adt_of("D", b.arg(0)))
+    b.drop(made)
+    b.return_()
+    out = bytearray(struct.pack("<I", 1))
+    assert host.run(b.build(), _glue(host, guard), adds.build(), args=[out]) is None
+    assert struct.unpack("<I", out)[0] == ((1 + 10) * 2 + 1) * 2 + 1
+
+
 def test_inert_types_need_no_glue(host: Host) -> None:
     ty = host.ty
-    guard = ty.struct("D", [ty.u32])
+    guard = ty.struct("D", [ty.u32], needs_drop=True)
     into_iter = ty.adt("core::array::IntoIter", ty.u32)
     bad = ty.adt("core::array::IntoIter", guard)
     foreign = ty.adt("mine::array::IntoIter", ty.u32)
     for made in (into_iter, bad, foreign):
-        ty.layouts[made.key] = ty.layouts[ty.u32.key]
-    for inert in (ty.u32, ty.ref(guard), ty.tuple(ty.u32, ty.ref(guard)), ty.array(ty.f32, 2), into_iter):
+        ty.layouts[made.key] = dataclasses.replace(ty.layouts[ty.u32.key], needs_drop=True)
+    plain = ty.struct("Plain", [ty.u32])
+    unknown = ty.adt("mine::Unknown")
+    ty.layouts[unknown.key] = dataclasses.replace(ty.layouts[ty.u32.key], needs_drop=None)
+    for inert in (ty.u32, ty.ref(guard), ty.tuple(ty.u32, ty.ref(guard)), ty.array(plain, 2), plain, into_iter):
         b = BodyBuilder("k", args=[inert], ret=ty.unit)
         b.drop(b.arg(0)).return_()
         host.lower(b.build())
@@ -281,6 +315,10 @@ def test_inert_types_need_no_glue(host: Host) -> None:
         b.drop(b.arg(0)).return_()
         with pytest.raises(UnsupportedError, match="dropping a"):
             host.lower(b.build())
+    b = BodyBuilder("k", args=[unknown], ret=ty.unit)
+    b.drop(b.arg(0)).return_()
+    with pytest.raises(UnsupportedError, match="whether `mine::Unknown` needs to be dropped is not known"):
+        host.lower(b.build())
 
 
 # ---- unsizing --------------------------------------------------------------------------------------------------

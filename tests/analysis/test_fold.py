@@ -1,0 +1,186 @@
+"""Promoted bodies that are literal data become allocations; anything else is not guessed at."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from mirgen.analysis.fold import NotLiteralError, fold_body
+from mirgen.layout.builder import LayoutMaker
+from mirgen.mir import body as m
+from mirgen.mir import place as p
+from mirgen.mir.builder import (
+    BodyBuilder,
+    adt_of,
+    array_of_values,
+    binary,
+    cast,
+    const,
+    deref,
+    field,
+    indirect,
+    move,
+    ref,
+    repeat,
+    slice_const,
+    tuple_of,
+    use,
+    zst,
+)  # fmt: skip
+from mirgen.mir.ty import Ty
+
+UNSIZE = "PointerCoercion(Unsize, Implicit)"
+
+
+def no_constant(const: p.UnevaluatedConst) -> p.Constant | None:
+    return None
+
+
+def fold(
+    ty: LayoutMaker, b: BodyBuilder, allocs: dict[int, m.Alloc] | None = None,
+    constant: Callable[[p.UnevaluatedConst], p.Constant | None] = no_constant,
+) -> tuple[p.Const, dict[int, m.Alloc]]:  # fmt: skip
+    """The constant, and the allocations it may point at; new ones are numbered from 100."""
+    allocs = {} if allocs is None else allocs
+    body = b.return_().build()
+    return fold_body(body, ty.layouts, allocs, itertools.count(100).__next__, constant).const, allocs
+
+
+def promoted(ty: LayoutMaker, inside: Ty) -> BodyBuilder:
+    return BodyBuilder("f::promoted[0]", ret=ty.ref(inside), kind="const")
+
+
+def test_a_reference_to_an_array() -> None:
+    ty = LayoutMaker()
+    array = ty.array(ty.u16, 3)
+    b = promoted(ty, array)
+    made = b.let(array, array_of_values(*(const(ty.u16, x) for x in (1, 2, 0xFFFF))))
+    b.storage_dead(made)
+    b.assign(b.ret, ref(made))
+    value, allocs = fold(ty, b)
+    assert value == p.PointerConst(ty.ref(array), 100, 0)
+    assert allocs == {100: m.MemoryAlloc(None, 2, b"\1\0\2\0\xff\xff", (), ())}
+
+
+def test_padding_is_no_data_and_fields_have_their_places() -> None:
+    ty = LayoutMaker()
+    mixed = ty.struct("S", [ty.u8, ty.u32, ty.u16], order=[1, 2, 0])
+    b = promoted(ty, ty.u16)
+    made = b.let(mixed, adt_of("S", const(ty.u8, 7), const(ty.u32, 1), const(ty.u16, 0x0302)))
+    b.assign(b.ret, ref(field(made, 2, ty.u16)))
+    value, allocs = fold(ty, b)
+    assert value == p.PointerConst(ty.ref(ty.u16), 100, 4)
+    assert allocs[100] == m.MemoryAlloc(None, 4, b"\1\0\0\0\2\3\7\0", ((7, 1),), ())
+
+
+def test_enums_have_their_tags() -> None:
+    ty = LayoutMaker()
+    tagged = ty.enum("E", {"A": [ty.u8], "B": [], "C": [ty.u32]}, discriminants=[3, 9, 200])
+    option = ty.option_of(ty.ref(ty.u8))
+    whole = ty.tuple(tagged, option, tagged, option)
+    b = promoted(ty, whole)
+    b_variant = b.let(tagged, adt_of("E", variant="B"))
+    c_variant = b.let(tagged, adt_of("E", const(ty.u32, 0x01020304), variant="C"))
+    none = b.let(option, adt_of("core::option::Option", variant="None"))
+    byte = b.let(ty.u8, const(ty.u8, 5))
+    borrowed = b.let(ty.ref(ty.u8), ref(byte))
+    some = b.let(option, adt_of("core::option::Option", move(borrowed), variant="Some"))
+    made = b.let(whole, tuple_of(move(b_variant), move(none), move(c_variant), move(some)))
+    b.assign(b.ret, ref(made))
+    value, allocs = fold(ty, b)
+    assert isinstance(value, p.PointerConst)
+    memory = allocs[value.alloc]
+    assert isinstance(memory, m.MemoryAlloc)
+    assert memory.data[0] == 9 and memory.data[8:16] == bytes(8)
+    assert memory.data[16] == 200 and memory.data[20:24] == b"\4\3\2\1"
+    assert memory.relocations == (m.Relocation(24, 8, 100, 0),)
+    assert allocs[100] == m.MemoryAlloc(None, 1, b"\5", (), ())
+    assert memory.uninit == ((1, 7), (17, 3))
+
+
+def test_slices_and_text() -> None:
+    ty = LayoutMaker()
+    text = ty.ref(ty.str)
+    array = ty.array(text, 2)
+    b = BodyBuilder("f::promoted[0]", ret=ty.ref(ty.slice(text)), kind="const")
+    made = b.let(array, array_of_values(slice_const(text, 1, 3), slice_const(text, 2, 0)))
+    borrowed = b.let(ty.ref(array), ref(made))
+    again = b.let(ty.ref(array), ref(deref(borrowed)))
+    b.assign(b.ret, cast(UNSIZE, move(again), ty.ref(ty.slice(text))))
+    value, allocs = fold(ty, b)
+    assert value == p.SliceConst(ty.ref(ty.slice(text)), 100, 2)
+    memory = allocs[100]
+    assert isinstance(memory, m.MemoryAlloc)
+    assert memory.data == bytes(8) + b"\3" + bytes(7) + bytes(16)
+    assert memory.relocations == (m.Relocation(0, 8, 1, 0), m.Relocation(16, 8, 2, 0))
+
+
+def test_constants_are_copied_with_their_holes_and_pointers() -> None:
+    """An evaluated constant inside: what its path stands for is asked of the caller."""
+    ty = LayoutMaker()
+    pair = ty.tuple(ty.ref(ty.u8), ty.u8)
+    array = ty.array(pair, 2)
+    memory = m.MemoryAlloc(None, 8, bytes(8 + 8) + b"\6" + bytes(7), ((17, 7),), (m.Relocation(8, 8, 4, 1),))
+    b = promoted(ty, array)
+    made = b.let(array, repeat(p.Constant(p.UnevaluatedConst("c::K", None, None)), 2))
+    b.assign(b.ret, ref(made))
+
+    def constant(const: p.UnevaluatedConst) -> p.Constant | None:
+        assert const.full_path == "c::K"
+        return p.Constant(p.IndirectConst(pair, 1, 8))
+
+    value, allocs = fold(ty, b, {1: memory}, constant)
+    assert value == p.PointerConst(ty.ref(array), 100, 0)
+    found = allocs[100]
+    assert isinstance(found, m.MemoryAlloc)
+    assert found.data == (bytes(8) + b"\6" + bytes(7)) * 2
+    assert found.uninit == ((9, 7), (25, 7))
+    assert found.relocations == (m.Relocation(0, 8, 4, 1), m.Relocation(16, 8, 4, 1))
+
+
+def test_functions_by_address_and_values_that_are_no_pointers() -> None:
+    ty = LayoutMaker()
+    function = ty.fn_def("k::g", [], ty.unit)
+    fn_ptr = ty.fn_ptr([], ty.unit)
+    two = ty.array(fn_ptr, 2)
+    b = BodyBuilder("K", ret=two, kind="const")
+    one = b.let(fn_ptr, cast("PointerCoercion(ReifyFnPointer(Safe), Implicit)", zst(function), fn_ptr))
+    b.assign(b.ret, array_of_values(one, one))
+    value, allocs = fold(ty, b)
+    assert value == p.IndirectConst(two, 101, 0)
+    assert allocs[100] == m.FnAlloc("k::g")
+    assert allocs[101] == m.MemoryAlloc(
+        None, 8, bytes(16), (), (m.Relocation(0, 8, 100, 0), m.Relocation(8, 8, 100, 0))
+    )
+
+
+def test_what_is_not_literal_is_refused() -> None:
+    ty = LayoutMaker()
+
+    def body(fill: Callable[[BodyBuilder, p.Place], object]) -> BodyBuilder:
+        b = promoted(ty, ty.u32)
+        made = b.local(ty.u32)
+        fill(b, made)
+        return b
+
+    cases: list[tuple[Callable[[BodyBuilder, p.Place], object], str]] = [
+        (lambda b, made: b.assign(made, binary("Add", const(ty.u32, 1), const(ty.u32, 2))), "BinaryOp"),
+        (lambda b, made: b.call(made, ty.fn_def("k::g", [], ty.u32)), "Call"),
+        (lambda b, made: b.assert_(const(ty.bool, 1), "no"), "Assert"),
+        (lambda b, made: b.assign(made, cast("IntToInt", const(ty.u64, 1), ty.u32)), "IntToInt"),
+        (lambda b, made: b.assign(made, use(p.Constant(p.UnevaluatedConst("k::K", None, None)))), "k::K"),
+        (lambda b, made: b.assign(made, use(p.RuntimeChecks("UbChecks"))), "RuntimeChecks"),
+        (lambda b, made: b.assign(made, indirect(ty.u32, 7)), "allocation 7"),
+        (lambda b, made: b.assign(b.ret, ref(made)), "a borrow of nothing"),
+        (lambda b, made: b.assign(b.local(ty.adt("Unknown")), use(const(ty.u32, 1))), "the layout of `Unknown`"),
+        (lambda b, made: None, "no value"),
+    ]
+    for fill, what in cases:
+        with pytest.raises(NotLiteralError, match=what):
+            fold(ty, body(fill))
+    one, two = const(ty.u32, 1), const(ty.u32, 2)
+    written = body(lambda b, made: b.assign(made, one).assign(b.ret, ref(made)).assign(made, two))
+    with pytest.raises(NotLiteralError, match="borrowed"):
+        fold(ty, written)
