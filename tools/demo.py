@@ -72,7 +72,7 @@ def simulated(folder: Path) -> Floats:
     """y after the kernel ran on the simulator."""
     for name, array in zip("xy", inputs(), strict=True):
         np.save(folder / f"{name}.npy", array)
-    command = ["cargo", "mirgen", "run", "saxpy", "--release", "--arch", ARCHS, "--device", "sim"]
+    command = ["cargo", "mirgen", "run", "saxpy", "--release", "--device", "sim"]
     command += ["--grid", str(GRID), "--block", str(BLOCK), "--arg", f"a={A:g}"]
     files = [("--arg", f"x=@{folder}/x.npy"), ("--arg", f"y=@{folder}/y.npy"), ("--out", f"y={folder}/out.npy")]
     title = [*command, *(word.replace(f"{folder}/", "") for pair in files for word in pair)]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
-from mirgen.errors import InvalidInputError
+from mirgen.errors import InvalidInputError, UnsupportedError
 from mirgen.link import Codegen, Worker, assemble, compile_ptx, find_arch, find_tool, require_tool
 from mirgen.link.manifest import Artifact, Resources
 from mirgen.lower import lower_program
@@ -15,6 +16,8 @@ from mirgen.pipeline import BuildOptions, Progress, build, read_program
 from mirgen.targets.nvptx import NvptxTarget
 from mirgen.view import Item, disassemble, llvm_items, mir_items, ptx_items, sass_items
 from mirgen.view.llvmir import at_users_lines
+
+_T = TypeVar("_T")
 
 View = Literal["sass", "ptx", "llvm", "llvm-input", "mir"]
 
@@ -44,16 +47,42 @@ class _Code:
     resources: dict[str, Resources] | None
 
 
-def make_listing(options: BuildOptions, view: View, progress: Progress, *, rust: bool) -> Listing:
+def make_listing(options: BuildOptions, view: View, kernel: str | None, progress: Progress, *, rust: bool) -> Listing:
     """The view of the crate that ``options`` select, for the first of their architectures; ``rust`` asks for the
-    lines' sources.
+    lines' sources.  Where another kernel than ``kernel`` is refused, that one alone is compiled.
 
     Raises:
         MirgenError: whatever a build raises; a disassembler or assembler that SASS needs is missing.
     """
-    if view == "mir":
-        _, closed = read_program(options.cargo, options.kernels, progress)
-        return Listing(mir_items(closed.program, closed.reached), format_program(closed.program))
+    _check_tools(options, view)
+    return alone_if_need_be(lambda some: _make(some, view, progress, rust=rust), options, kernel, progress)
+
+
+def alone_if_need_be(
+    action: Callable[[BuildOptions], _T], options: BuildOptions, kernel: str | None, progress: Progress
+) -> _T:
+    """What ``action`` makes of the whole crate; where the crate is refused, of ``kernel`` alone, if it is one.
+
+    Raises:
+        UnsupportedError: ``kernel`` itself is refused, or none was named.
+    """
+    try:
+        return action(options)
+    except UnsupportedError as refusal:
+        if kernel is None or options.kernels:
+            raise
+        try:
+            result = action(replace(options, kernels=(kernel,)))
+        except UnsupportedError as own:
+            raise (refusal if any(d.code == "MG0103" for d in own.diagnostics) else own) from None
+    progress.status(
+        "Warning", f"other kernels of the crate are refused (see `cargo mirgen check`): only `{kernel}` is compiled"
+    )
+    return result
+
+
+def _check_tools(options: BuildOptions, view: View) -> None:
+    """Refuses a view that cannot be made before anything is compiled."""
     if view == "sass":
         require_tool("nvdisasm")
         if find_tool("nvjitlink") is None or options.assembler == "ptxas":
@@ -62,6 +91,12 @@ def make_listing(options: BuildOptions, view: View, progress: Progress, *, rust:
             raise InvalidInputError("there is no SASS without an assembler", "--assembler none")
     if view == "llvm" and options.codegen == "nvvm":
         raise InvalidInputError("libNVVM does not show its optimised IR; see --llvm-input, or --codegen llvm")
+
+
+def _make(options: BuildOptions, view: View, progress: Progress, *, rust: bool) -> Listing:
+    if view == "mir":
+        _, closed = read_program(options.cargo, options.kernels, progress)
+        return Listing(mir_items(closed.program, closed.reached), format_program(closed.program))
     arch = options.archs[0]
     code = _with_lines(options, view, progress) if rust else _from_build(options, view, progress)
     match view:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from mirgen.errors import InvalidInputError
 from mirgen.view.listing import Item
@@ -41,13 +41,13 @@ def choose(items: Sequence[Item], wanted: str | None) -> Item:
     raise NoChoiceError(f"`{wanted}` may be one of these; name it, or give its number:\n{list_items(items, fitting)}")
 
 
-def list_items(items: Sequence[Item], shown: Iterable[Item] | None = None) -> str:
+def list_items(items: Sequence[Item], shown: Sequence[Item] | None = None) -> str:
     """A line for each item (or for those ``shown``): its number among all, its name, how many lines it has."""
-    chosen = items if shown is None else [item for item in items if item in set(shown)]
-    width = max((len(item.name) for item in chosen), default=0)
-    digits = len(str(len(items)))
+    wanted = None if shown is None else {id(item) for item in shown}
+    chosen = [(number, item) for number, item in enumerate(items) if wanted is None or id(item) in wanted]
+    width = max((len(item.name) for _, item in chosen), default=0)
+    digits = len(str(len(items))) + 2
     return "\n".join(
-        f"{items.index(item):>{digits + 2}} {item.name:<{width}}  [{len(item.lines)} lines"
-        f"{', kernel' if item.kernel else ''}]"
-        for item in chosen
+        f"{number:>{digits}} {item.name:<{width}}  [{len(item.lines)} lines{', kernel' if item.kernel else ''}]"
+        for number, item in chosen
     )

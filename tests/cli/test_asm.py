@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.support import Done, Mirgen
+from tests.cli.support import PRELUDE, Done, Mirgen, make_crate
 
 TAKES = r"saxpy for sm_90: \d+ registers, 0 B shared, 0 B stack, no spills"
 
@@ -39,6 +39,7 @@ def test_views(
         assert text in done.out
     for text in holds_not:
         assert text not in done.out
+    assert "src/lib.rs:" not in done.out
 
 
 @pytest.mark.parametrize("view", ["--ptx", "--sass", "--llvm", "--llvm-input", "--mir"])
@@ -73,6 +74,30 @@ def test_part_of_a_name(mirgen: Mirgen, built: Done, crate: Path) -> None:
     assert ".visible .entry saxpy_stride(" in done.out
     done = mirgen.build("sax", "-q", cwd=crate, verb="asm")
     assert done.code == 2 and "`sax` may be one of these" in done.err
+
+
+def test_one_kernel_of_a_crate_whose_others_are_refused(mirgen: Mirgen, built: Done, tmp_path: Path) -> None:
+    source = PRELUDE + (
+        'unsafe extern "C" {\n    fn getpid() -> i32;\n}\n'
+        "#[kernel]\npub fn good(mut y: Disjoint<[i32]>) {\n"
+        "    if let Some(y) = y.get_mut(thread::index_1d()) {\n        *y += 1;\n    }\n}\n"
+        "#[kernel]\npub fn bad(mut y: Disjoint<[i32]>) {\n"
+        "    if let Some(y) = y.get_mut(thread::index_1d()) {\n        *y += unsafe { getpid() };\n    }\n}\n"
+    )
+    crate = make_crate(tmp_path / "crate", source, name="mixed")
+    done = mirgen.build("good", cwd=crate, verb="asm")
+    assert done.code == 0, done.err
+    assert ".visible .entry good(" in done.out
+    assert (
+        "Warning other kernels of the crate are refused (see `cargo mirgen check`): only `good` is compiled\n"
+        in done.err
+    )
+    launch = ("good", "--grid", "1", "--block", "2", "--arg", "y=[1, 2]")
+    done = mirgen.build(*launch, "-q", cwd=crate, verb="run")
+    assert (done.code, done.out) == (0, "y: Disjoint<[i32]>, 2 elements\n[2, 3]\n"), done.err
+    for wanted in ("bad", "goo"):
+        done = mirgen.build(wanted, "-q", cwd=crate, verb="asm")
+        assert (done.code, done.out) == (103, "") and "error[MG0201]: kernel `bad` calls `getpid`" in done.err
 
 
 def test_everything(mirgen: Mirgen, built: Done, crate: Path) -> None:

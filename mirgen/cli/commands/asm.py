@@ -45,7 +45,7 @@ def command(kernel: str | None, views: tuple[View, ...], rust: bool, everything:
         raise InvalidInputError(f"--everything takes no {'--rust' if rust else 'KERNEL'}")
     view: View = views[0] if views else "ptx"
     options = build_options(flags, as_before=True)
-    listing = make_listing(options, view, Progress(quiet=flags["quiet"]), rust=rust)
+    listing = make_listing(options, view, kernel, Progress(quiet=flags["quiet"]), rust=rust)
     if everything:
         sys.stdout.write(listing.text)
         return
@@ -54,7 +54,8 @@ def command(kernel: str | None, views: tuple[View, ...], rust: bool, everything:
     comment = COMMENT[view]
     for line in _head(item, listing):
         click.echo(colours.strong(f"{comment} {line}"))
-    for text in interleave(item.lines, SourceMap(source_roots(flags["manifest_path"])), comment, colours):
+    sources = SourceMap(source_roots(flags["manifest_path"]))
+    for text in interleave(item.lines, sources, comment, colours) if rust else (line.text for line in item.lines):
         click.echo(text)
 
 

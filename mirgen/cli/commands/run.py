@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mirgen.cli.command import CargoCommand, option
 from mirgen.cli.exit import OutputError
 from mirgen.cli.flags import build_flags, build_options
+from mirgen.cli.listings import alone_if_need_be
 from mirgen.cli.summary import short_type, shown
 from mirgen.diagnostics import status_line
 from mirgen.errors import InvalidInputError
@@ -85,7 +86,7 @@ def command(
         _check_writable(path)
     device = device or os.environ.get("MIRGEN_DEVICE") or "sim"
     quiet: bool = flags["quiet"]
-    module = _module(build_options(flags, as_before=True), device, _sim_options(schedule, seed), Progress(quiet=quiet))
+    module = _module(build_options(flags, as_before=True), kernel, device, _sim_options(schedule, seed), quiet=quiet)
     chosen = _kernel(module, kernel)
     config = LaunchConfig(grid, block, shared=shared)
     if not quiet:
@@ -127,7 +128,7 @@ def _value(value: Any) -> str:
     return str(value)
 
 
-def _module(options: BuildOptions, device: str, sim: SimOptions, progress: Progress) -> Module:
+def _module(options: BuildOptions, kernel: str | None, device: str, sim: SimOptions, *, quiet: bool) -> Module:
     """The built crate on ``device``."""
     if device == "sim":
         options = replace(options, archs=())  # which any build will do for, and needs no CUDA tool
@@ -135,7 +136,8 @@ def _module(options: BuildOptions, device: str, sim: SimOptions, progress: Progr
         from mirgen.runtime.cuda import architecture
 
         options = replace(options, archs=(architecture(device),))
-    result = build(options, progress)
+    progress = Progress(quiet=quiet)
+    result = alone_if_need_be(lambda some: build(some, progress), options, kernel, progress)
     return module_of(result.manifest, result.manifest_path.parent, device, sim)
 
 
