@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mirgen.analysis.runtime_checks import decide_runtime_checks
+from mirgen.analysis.unread import without_unread_constants
 from mirgen.cargo.build import Unit
 from mirgen.cargo.join import group_by_name
 from mirgen.cargo.shim import run_shim
@@ -116,7 +117,8 @@ class CrateDump:
         overflow = "-Coverflow-checks=on" in unit.flags
         found: dict[_Key, list[Body]] = {}
         for body in unit.bodies:
-            found.setdefault(_body_key(body), []).append(decide_runtime_checks(body, overflow_checks=overflow))
+            decided = decide_runtime_checks(body, overflow_checks=overflow)
+            found.setdefault(_body_key(body), []).append(without_unread_constants(decided))
         self._bodies = {**found, **self._bodies}
 
     def _body(self, header: Header) -> Body:
