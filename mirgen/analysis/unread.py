@@ -7,6 +7,7 @@ value is often one that nothing can name (a promoted constant that a function co
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
+from typing import cast
 
 from mirgen.mir import place as pl
 from mirgen.mir import rvalue as rv
@@ -55,7 +56,7 @@ def _locals(node: object) -> set[int]:
     if isinstance(node, pl.Place):
         return {node.local, *(projection.local for projection in node.proj if isinstance(projection, pl.Index))}
     if isinstance(node, tuple):
-        return {local for part in node for local in _locals(part)}  # pyright: ignore[reportUnknownVariableType]
+        return {local for part in cast("tuple[object, ...]", node) for local in _locals(part)}
     if is_dataclass(node) and not isinstance(node, pl.Constant | st.SourceInfo):
         return {local for field in fields(node) for local in _locals(getattr(node, field.name))}
     return set()
