@@ -107,13 +107,24 @@ def test_clean_removes_mirgens_own_only(mirgen: Mirgen, crate: Path, tmp_path: P
     assert mirgen("clean", "--target-dir", tmp_path, cwd=crate).err.startswith("     Removed 0 files")
 
 
-def test_setup_without_library_sources_says_how_to_get_them(mirgen: Mirgen, tmp_path: Path) -> None:
-    sysroot = tmp_path / "sysroot"
-    sysroot.mkdir()
+@pytest.fixture
+def bare_rustc(tmp_path: Path) -> str:
+    """A rustc that has nothing but itself."""
     rustc = tmp_path / "rustc"
     answer = "release: 1.96.0\\nhost: x86_64-unknown-linux-gnu\\ncommit-hash: 0123456789abcdef"
-    rustc.write_text(f"#!/bin/sh\ncase $1 in -vV) printf '{answer}\\n';; *) echo {sysroot};; esac\n")
+    rustc.write_text(f"#!/bin/sh\ncase $1 in -vV) printf '{answer}\\n';; *) echo {tmp_path};; esac\n")
     rustc.chmod(0o755)
-    done = mirgen("setup", cwd=ROOT, RUSTC=str(rustc), MIRGEN_CACHE_DIR=str(tmp_path / "cache"))
+    return str(rustc)
+
+
+def test_setup_without_library_sources_says_how_to_get_them(mirgen: Mirgen, bare_rustc: str, tmp_path: Path) -> None:
+    done = mirgen("setup", cwd=ROOT, RUSTC=bare_rustc, MIRGEN_CACHE_DIR=str(tmp_path / "cache"))
     assert done.code == 101
     assert "library sources are not installed: `rustup component add rust-src`" in done.err
+
+
+def test_no_core_for_the_gpu_target(mirgen: Mirgen, crate: Path, bare_rustc: str, tmp_path: Path) -> None:
+    cache = str(tmp_path / "cache")
+    done = mirgen("build", "--target", "nvptx64", cwd=crate, RUSTC=bare_rustc, MIRGEN_CACHE_DIR=cache)
+    assert done.code == 101
+    assert "no core for nvptx64-nvidia-cuda: `rustup target add nvptx64-nvidia-cuda`" in done.err
