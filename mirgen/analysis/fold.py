@@ -74,6 +74,11 @@ class _Memory:
         return MemoryAlloc(None, align, bytes(self.data), tuple(holes), tuple(pointers))
 
 
+def looks_literal(body: Body) -> bool:
+    """Whether :func:`fold_body` may succeed: nothing in ``body`` branches or calls."""
+    return all(isinstance(block.terminator, s.Goto | s.Return) for block in body.blocks)
+
+
 def fold_body(
     body: Body,
     layouts: LayoutTable,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from mirgen.analysis.fold import looks_literal
 from mirgen.cargo.build import Unit
 from mirgen.cargo.closure import (
     PATH_HEAD,
@@ -23,6 +23,7 @@ from mirgen.cargo.constants import (
     constant_value,
     inner_source,
     item_span,
+    written_block,
     written_type,
 )
 from mirgen.cargo.dump import AllocNumbers, CrateDump
@@ -30,16 +31,15 @@ from mirgen.cargo.expose import ExposureNeededError
 from mirgen.cargo.join import find_inside
 from mirgen.cargo.queries import (
     INSIDE,
-    Overlay,
     Private,
     Query,
     answers,
     chosen_level,
     make_overlay,
-    private_item,
     query_source,
 )
-from mirgen.cargo.source import Names, UnnameableError
+from mirgen.cargo.refusals import at_fault, private_items
+from mirgen.cargo.source import Names, UnnameableError, type_source
 from mirgen.cargo.unit import UnitRecord
 from mirgen.errors import ToolError
 from mirgen.ingest import Header
@@ -49,8 +49,6 @@ from mirgen.mir.place import Constant
 from mirgen.mir.statement import Span
 
 _FLAGS = ("--thresholds", "query")
-_DEFINED = re.compile(r"^note: the [\w ]+ `\w+` is defined here\n *--> (.+?):(\d+):(\d+)$", re.MULTILINE)
-_POSITION = re.compile(r"^ *--> (.+?):(\d+):\d+$", re.MULTILINE)
 
 
 class Asker:
@@ -71,6 +69,7 @@ class Asker:
         self._private: set[tuple[Path, Private]] = set()
         self._asked: set[FnKey] = set()
         self._round = 0
+        self._known_without_question = False
 
     def ask(self, stuck: Sequence[Unresolved], constants: Sequence[Unevaluated]) -> bool:
         """Ask about functions and constants that were not asked about before; whether anything new was asked.
@@ -79,16 +78,17 @@ class Asker:
             ExposureNeededError: private items of other crates would have to be named.
         """
         by_unit: dict[Path, tuple[CrateDump, list[Query]]] = {}
+        self._known_without_question = False
         for found in (*map(self._query, stuck), *map(self._constant_query, constants)):
             if found is not None:
                 dump, query = found
                 by_unit.setdefault(dump.unit.record, (dump, []))[1].append(query)
-        answered = False
+        answered = self._known_without_question
         for dump, queries in by_unit.values():
             answered |= self._put(dump, queries)
         if self._private and not answered:
             raise ExposureNeededError(frozenset(self._private))
-        return bool(by_unit)
+        return bool(by_unit) or answered
 
     def is_hopeless(self, unresolved: Unresolved) -> bool:
         """Whether rustc was asked in vain, or cannot be asked."""
@@ -120,9 +120,14 @@ class Asker:
         name = f"q{len(self._asked)}"
         for home in self._homes(key[1], constant.reached):
             unit = UnitRecord.load(home.unit.record)
-            inside = self._inside(f"{INSIDE}{name}", constant, home, unit)
-            if inside is not None:
-                return home, inside
+            header = find_inside(constant.const.path, key[0], home.crate, home.by_name)
+            if isinstance(header, Header):
+                body = home.bodies([header])[header]
+                inside = self._inside(f"{INSIDE}{name}", key, header, body, unit)
+                if inside is None and looks_literal(body):
+                    self._resolver.constants[key] = KnownConstant(home, None, body)
+                    self._known_without_question = True
+                return None if inside is None else (home, inside)
             try:
                 text = constant_source(name, key[1], Names(unit.crate_name, key[0], self._externs))
             except UnnameableError:
@@ -130,21 +135,26 @@ class Asker:
             return home, Query(name, key, _file(unit, constant.source.span), text, feature=FEATURE)
         return None
 
-    @staticmethod
-    def _inside(name: str, constant: Unevaluated, home: CrateDump, unit: UnitRecord) -> Query | None:
+    def _inside(self, name: str, key: FnKey, header: Header, body: Body, unit: UnitRecord) -> Query | None:
         """The question for a constant inside a function's body, put there."""
-        header = find_inside(constant.const.path, constant.key[0], home.crate, home.by_name)
-        if not isinstance(header, Header):
-            return None
-        span = item_span(home.bodies([header])[header])
+        span = item_span(body)
         file = _file(unit, span)
-        own = header.header.rpartition("::")[2]
         if span is None or not file.is_relative_to(unit.source_dir):
             return None
-        ty = written_type(span, own, file.read_text(encoding="utf-8"))
-        if ty is None:
+        text = file.read_text(encoding="utf-8")
+        own = header.header.rpartition("::")[2]
+        if header.kind == "const":
+            ty = written_type(span, own, text)
+            at = (span.end_line, span.end_col)
+            return None if ty is None else Query(name, key, file, inner_source(name, own, ty), at=at)
+        block = written_block(span, text)
+        if block is None:
             return None
-        return Query(name, constant.key, file, inner_source(name, own, ty), at=(span.end_line, span.end_col))
+        try:
+            ty = type_source(body.locals[0].ty.text, Names(unit.crate_name, body.crate, self._externs), "'static")
+        except UnnameableError:
+            return None
+        return Query(name, key, file, inner_source(name, f"{{ {block[0]} }}", ty) + " ", at=block[1])
 
     def _homes(self, path: str, reached: Reached) -> list[CrateDump]:
         """Crates in which a question about ``path`` may be put: that of the path's own crates which sees the others,
@@ -171,14 +181,14 @@ class Asker:
             try:
                 found = {query.name: chosen_level(dump.index, query.name) for query in left}
             except ToolError as refusal:
-                found_private = _private_items(refusal.output, unit)
+                found_private = private_items(refusal.output, unit)
                 self._note_foreign(found_private)
                 more = exposed | {item for item in found_private if item.file.is_relative_to(unit.source_dir)}
                 if more != exposed:
                     exposed = more
                     continue
-                at_fault = _at_fault(refusal.output, overlay, left)
-                left = [query for query in left if query.name not in at_fault] if at_fault else []
+                faulty = at_fault(refusal.output, overlay, left)
+                left = [query for query in left if query.name not in faulty] if faulty else []
                 continue
             return self._take(dump, {query.name: query for query in left}, found)
         return False
@@ -220,28 +230,3 @@ class Asker:
 def _file(unit: UnitRecord, span: Span | None) -> Path:
     """Where a question that comes up at ``span`` is put."""
     return unit.root_file if span is None else unit.absolute(Path(span.file))
-
-
-def _private_items(output: str, unit: UnitRecord) -> frozenset[Private]:
-    """The items that rustc's privacy errors name."""
-    if "error[E0603]" not in output:
-        return frozenset()
-    found = _DEFINED.findall(output)
-    items = (private_item(unit.absolute(Path(file)), int(line), int(col)) for file, line, col in found)
-    return frozenset(item for item in items if item is not None)
-
-
-def _at_fault(output: str, overlay: Overlay, queries: Sequence[Query]) -> set[str]:
-    """The questions at which rustc's errors point."""
-    at_fault: set[str] = set()
-    lines: dict[str, list[str]] = {}
-    for file, line in _POSITION.findall(output):
-        path = Path(file)
-        relative = path.relative_to(overlay.original) if path.is_relative_to(overlay.original) else path
-        copy = overlay.copy / relative
-        if copy not in overlay.changed:
-            continue
-        text = lines.setdefault(str(copy), copy.read_text(encoding="utf-8").splitlines())
-        at = text[int(line) - 1] if int(line) <= len(text) else ""
-        at_fault |= {query.name for query in queries if f"fn {query.name}<" in at or f"fn {query.name}_" in at}
-    return at_fault

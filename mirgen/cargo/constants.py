@@ -60,12 +60,7 @@ def written_type(span: Span, name: str, text: str) -> str | None:
 
     ``None`` where no such item does: a macro made it.
     """
-    lines = text.splitlines()[span.line - 1 : span.end_line]
-    if len(lines) != span.end_line - span.line + 1:
-        return None
-    lines[-1] = lines[-1][: span.end_col - 1]
-    lines[0] = lines[0][span.col - 1 :]
-    item = "\n".join(lines)
+    item = _slice(text, span)
     head = re.match(rf"(pub\b[^;]*?\s)?const\s+{re.escape(name)}\s*:", item)
     if head is None or not item.endswith(";"):
         return None
@@ -73,6 +68,30 @@ def written_type(span: Span, name: str, text: str) -> str | None:
     while at < len(item) and item[at] != "=":
         at = skip_group(item, at) if item[at] in "<([{" else at + 1
     return " ".join(item[head.end() : at].split())
+
+
+def written_block(span: Span, text: str) -> tuple[str, tuple[int, int]] | None:
+    """What is inside the braces at ``span`` of an inline constant, on one line, and where that begins.
+
+    ``None`` where no braces are there, or where comments could be: lines cannot be joined then.
+    """
+    block = _slice(text, span)
+    head = re.match(r"(const\s*)?\{", block)
+    if head is None or not block.endswith("}") or "//" in block:
+        return None
+    begins = head[0].count("\n")
+    col = len(head[0]) - head[0].rfind("\n") if begins else span.col + head.end()
+    return " ".join(block[head.end() : -1].split()), (span.line + begins, col)
+
+
+def _slice(text: str, span: Span) -> str:
+    """The part of ``text`` at ``span``; nothing where the text is shorter."""
+    lines = text.splitlines()[span.line - 1 : span.end_line]
+    if len(lines) != span.end_line - span.line + 1:
+        return ""
+    lines[-1] = lines[-1][: span.end_col - 1]
+    lines[0] = lines[0][span.col - 1 :]
+    return "\n".join(lines)
 
 
 def constant_value(body: Body, allocs: dict[int, Alloc]) -> IndirectConst | None:

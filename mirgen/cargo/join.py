@@ -99,7 +99,7 @@ def find_inside(path: str, printed_by: str, crate: str, by_name: dict[str, list[
     every = [
         header
         for header in by_name.get(parsed.method, ())
-        if header.kind == "const" and header.header.removesuffix(f"::{parsed.method}") in owners
+        if header.kind in ("const", "anon") and header.header.removesuffix(f"::{parsed.method}") in owners
     ]
     if len(every) > 1:
         return Ambiguous(tuple(every))

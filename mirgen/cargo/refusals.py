@@ -1,0 +1,59 @@
+"""What rustc's messages say when it refuses a copy of a crate: which items are private, which questions at fault."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from mirgen.cargo.queries import Overlay, Private, Query, private_item
+from mirgen.cargo.unit import UnitRecord
+
+_DEFINED = re.compile(r"^note: the [\w ]+ `\w+` is defined here\n *--> (.+?):(\d+):(\d+)$", re.MULTILINE)
+_SNIPPET = re.compile(r"^ *(?:-->|:::) (.+?):\d+:\d+$")
+_MARGIN = re.compile(r"^ *(\d+) +\|( +/)?")
+_END_OF_SEVERAL = re.compile(r"^ +\| +\|_")
+_POSITION = re.compile(r"^ *--> (.+?):(\d+):\d+$", re.MULTILINE)
+
+
+def private_items(output: str, unit: UnitRecord) -> frozenset[Private]:
+    """The items that rustc's privacy errors name."""
+    found: list[tuple[str, str, str]] = []
+    if "error[E0603]" in output:
+        found += _DEFINED.findall(output)
+    if "error[E0624]" in output:
+        found += _private_members(output)
+    items = (private_item(unit.absolute(Path(file)), int(line), int(col)) for file, line, col in found)
+    return frozenset(item for item in items if item is not None)
+
+
+def _private_members(output: str) -> list[tuple[str, str, str]]:
+    """Methods and associated constants: rustc shows their definitions as snippets, whose margins have the lines."""
+    found: list[tuple[str, str, str]] = []
+    for block in output.split("\nerror")[0 if output.startswith("error") else 1 :]:
+        file, line, first = "", "", ""
+        for text in block.splitlines() if block.removeprefix("error").startswith("[E0624]") else ():
+            if position := _SNIPPET.match(text):
+                file = position[1]
+            elif margin := _MARGIN.match(text):
+                line = margin[1]
+                first = line if margin[2] else first
+            if text.endswith(" defined here") and file:
+                found.append((file, first if _END_OF_SEVERAL.match(text) else line, "0"))
+    return found
+
+
+def at_fault(output: str, overlay: Overlay, queries: Sequence[Query]) -> set[str]:
+    """The questions at which rustc's errors point."""
+    faulty: set[str] = set()
+    lines: dict[str, list[str]] = {}
+    for file, line in _POSITION.findall(output):
+        path = Path(file)
+        relative = path.relative_to(overlay.original) if path.is_relative_to(overlay.original) else path
+        copy = overlay.copy / relative
+        if copy not in overlay.changed:
+            continue
+        text = lines.setdefault(str(copy), copy.read_text(encoding="utf-8").splitlines())
+        at = text[int(line) - 1] if int(line) <= len(text) else ""
+        faulty |= {query.name for query in queries if f"fn {query.name}<" in at or f"fn {query.name}_" in at}
+    return faulty

@@ -1,0 +1,57 @@
+"""Reading rustc's own words when it refuses a question."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from mirgen.cargo.queries import Private, Query, make_overlay
+from mirgen.cargo.refusals import at_fault, private_items
+from mirgen.cargo.unit import UnitRecord
+
+SOURCE = """mod m {
+    mod inner {
+        pub const K: [u8; 2] = [1, 2];
+    }
+    pub struct S;
+    impl S {
+        const OWN: [u8; 2] = [1, 2];
+        fn method(
+            &self,
+        ) -> u8 {
+            1
+        }
+    }
+    pub(crate) mod far;
+}
+"""
+FAR = "\n\npub struct F;\nimpl F {\n    #[inline]\n    pub(super) const fn g() -> u8 { 1 }\n}\n"
+
+
+def test_private_items_and_questions_at_fault(tmp_path: Path) -> None:
+    """Modules, associated constants, methods over several lines and in other files; all are found in the original."""
+    source = tmp_path / "src"
+    (source / "m").mkdir(parents=True)
+    root = source / "lib.rs"
+    root.write_text(SOURCE)
+    (source / "m/far.rs").write_text(FAR)
+    texts = {
+        "q1": "crate::m::inner::K[0]", "q2": "crate::m::S::OWN[0]", "q3": "crate::m::S.method()",
+        "q4": "crate::m::far::F::g()", "q5": "crate::m::missing()", "q6": "7",
+    }  # fmt: skip
+    queries = [
+        Query(name, ("k", name), root, f"pub fn {name}<'a>() -> u8 {{ {text} }}") for name, text in texts.items()
+    ]
+    unit = UnitRecord("k", root, source, tmp_path, {}, True)
+
+    overlay = make_overlay(root, source, queries, tmp_path / "copies")
+    options = ["--edition=2021", "--crate-type=lib", "--crate-name=k", f"--out-dir={tmp_path}"]
+    options.append(f"--remap-path-prefix={overlay.copy}={source}")
+    command = [os.environ.get("RUSTC", "rustc"), str(overlay.root_file), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert at_fault(done.stderr, overlay, queries) == {"q1", "q2", "q3", "q4", "q5"}
+    assert private_items(done.stderr, unit) == {
+        Private(root, 2, 5), Private(root, 7, 9), Private(root, 8, 9), Private(source / "m/far.rs", 6, 5),
+    }  # fmt: skip
