@@ -151,7 +151,7 @@ def build_native(fixture: Fixture, target_dir: Path | None = None, toolchain: st
 def differences(
     kernel: FixtureKernel, expected: Mapping[str, NDArray[Any]], found: Mapping[str, NDArray[Any]]
 ) -> list[str]:
-    """Where outputs differ, one line for each, in words for a failed test; none if all bytes are equal, NaNs apart."""
+    """Where outputs differ, one line for each, in words for a failed test; none if all bytes are equal, NaNs and padding apart."""
     lines: list[str] = []
     for param in kernel.outputs:
         want, got = (np.ascontiguousarray(side[param.name]) for side in (expected, found))
@@ -159,7 +159,8 @@ def differences(
             lines.append(f"{param.name}: {got.nbytes} bytes, not {want.nbytes}")
             continue
         size = want.dtype.itemsize
-        rows = (want.view(np.uint8).reshape(-1, size) != got.view(np.uint8).reshape(-1, size)).any(axis=1)
+        bytes_differ = want.view(np.uint8).reshape(-1, size) != got.view(np.uint8).reshape(-1, size)
+        rows = (bytes_differ & _meaningful(want.dtype)).any(axis=1)
         if want.dtype.kind == "f":
             # Rust leaves open which NaN an operation gives.
             rows &= ~(np.isnan(want) & np.isnan(got.view(want.dtype))).reshape(-1)
@@ -169,6 +170,19 @@ def differences(
             values = [side.reshape(-1)[first] for side in (want, got.view(want.dtype))]
             lines.append(f"{param.name}[{first}]: {values[1]}, not {values[0]} ({wrong.size} of {rows.size} differ)")
     return lines
+
+
+def _meaningful(dtype: np.dtype[Any]) -> NDArray[np.bool_]:
+    """Which bytes of an element belong to a field: padding is nobody's, and Rust need not copy it."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return np.tile(_meaningful(base), int(np.prod(shape)))
+    if dtype.fields is None:
+        return np.ones(dtype.itemsize, dtype=np.bool_)
+    mask = np.zeros(dtype.itemsize, dtype=np.bool_)
+    for field in dtype.fields.values():
+        mask[field[1] : field[1] + field[0].itemsize] = _meaningful(field[0])
+    return mask
 
 
 def unexpected(kernel: FixtureKernel, outputs: Mapping[str, NDArray[Any]]) -> list[str]:

@@ -63,9 +63,16 @@ class Lane:
         return self.name
 
 
-#: The code with which a kernel is refused that needs what its lane does not offer.  Trait objects' tables are in no
-#: text of rustc's, so that no lane offers ``dyn``.
-REFUSALS: Final = {"core": "MG0201", "dyn": "MG0201"}
+#: The code with which a kernel is refused that needs what its lane does not offer.  No lane offers yet: trait objects'
+#: tables (``dyn``), towers over functions that are not ``#[inline]`` (``inline``), instances whose generic arguments
+#: are closures or which are private to core (``instances``), constants inside such instances (``constants``).
+REFUSALS: Final = {
+    "core": "MG0201",
+    "dyn": "MG0201",
+    "inline": "MG0201",
+    "instances": "MG0201",
+    "constants": "MG0361",
+}
 
 
 def expected_refusal(needs: frozenset[str], lane: Lane) -> str | None:
