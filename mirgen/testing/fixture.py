@@ -151,7 +151,9 @@ def build_native(fixture: Fixture, target_dir: Path | None = None, toolchain: st
 def differences(
     kernel: FixtureKernel, expected: Mapping[str, NDArray[Any]], found: Mapping[str, NDArray[Any]]
 ) -> list[str]:
-    """Where outputs differ, one line for each, in words for a failed test; none if all bytes are equal, NaNs and padding apart."""
+    """Where outputs differ, one line for each, in words for a failed test; none if all are equal.
+
+    Bytes are compared, but for NaNs and padding."""
     lines: list[str] = []
     for param in kernel.outputs:
         want, got = (np.ascontiguousarray(side[param.name]) for side in (expected, found))
@@ -180,8 +182,8 @@ def _meaningful(dtype: np.dtype[Any]) -> NDArray[np.bool_]:
     if dtype.fields is None:
         return np.ones(dtype.itemsize, dtype=np.bool_)
     mask = np.zeros(dtype.itemsize, dtype=np.bool_)
-    for field in dtype.fields.values():
-        mask[field[1] : field[1] + field[0].itemsize] = _meaningful(field[0])
+    for inner, offset, *_ in dtype.fields.values():
+        mask[offset : offset + inner.itemsize] = _meaningful(inner)
     return mask
 
 

@@ -20,7 +20,7 @@ LANES = find_lanes()
 #: Every fixture on the oldest compiler.  Of the crates.io fixtures, which take rustc long, one kernel each.
 KERNELS: dict[str, tuple[str, ...]] = {
     "crates_glam": ("transform",),
-    "crates_libm": ("exponential",),
+    "crates_libm": ("circular", "exponential"),
     "crates_rand_chacha": ("chacha8",),
     "crates_sha2": ("sha256",),
     "crates_xxhash": ("xxh64",),
