@@ -15,7 +15,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from mirgen.testing.conformance import ARCHS, REFUSAL, SIMULATOR, Outcome, examine
+from mirgen.testing.conformance import CHECKS, REFUSAL, Outcome, examine
 from mirgen.testing.fixture import Fixture, fixture_paths, load_fixture
 from mirgen.testing.lanes import Lane, find_lanes
 
@@ -27,7 +27,7 @@ STATUSES = ("pass", "refused", "wrong", "crash")
 def line(fixture: Fixture, lane: Lane, outcomes: list[Outcome], seconds: float) -> str:
     """How many of its kernels passed each check, and how many were refused as they must be."""
     parts: list[str] = []
-    for check in (SIMULATOR, *(f"{codegen} {arch}" for codegen in ("llvm", "nvvm") for arch in ARCHS)):
+    for check in CHECKS:
         tried = [outcome for outcome in outcomes if outcome.check == check]
         if tried:
             passed = sum(outcome.status == "pass" for outcome in tried)

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from mirgen.cargo.options import CargoOptions
 from mirgen.errors import InternalError, MirgenError, UnsupportedError
-from mirgen.link import Worker, assemble, check_params, compile_ptx, find_arch
+from mirgen.link import Codegen, Worker, assemble, check_params, compile_ptx, find_arch
 from mirgen.pipeline import BuildOptions, BuildResult, Progress, build, check
 from mirgen.runtime.loading import module_of
 from mirgen.runtime.sim.launch import SimOptions
@@ -47,10 +47,13 @@ WAYS: Final[Mapping[str, SimOptions]] = MappingProxyType(
 SIMULATOR: Final = "simulator"
 REFUSAL: Final = "refusal"
 
+#: What is asked of a kernel that compiles: the simulator, and a code generator for an architecture (``llvm sm_90``).
+CHECKS: Final = (SIMULATOR, *(f"{codegen} {arch}" for codegen in ("llvm", "nvvm") for arch in ARCHS))
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``check`` is ``simulator``, a code generator with an architecture (``llvm sm_90``), or ``refusal``.
+    """``check`` is one of :data:`CHECKS`, or ``refusal``.
 
     ``wrong``: other results than the native build's, refused without need, or not refused as expected; ``crash``: a
     tool or mirgen itself failed.  ``detail`` says what happened.
@@ -104,13 +107,13 @@ def build_fixture(fixture: Fixture, lane: Lane, profile: str = "release", archs:
 
 
 def examine(
-    fixture: Fixture, lane: Lane, profile: str = "release", archs: Sequence[str] = ARCHS,
+    fixture: Fixture, lane: Lane, profile: str = "release", checks: Sequence[str] = CHECKS,
     ways: Mapping[str, SimOptions] = WAYS,
 ) -> Iterator[Outcome]:  # fmt: skip
-    """Every check of every kernel of ``fixture`` in ``lane``; nothing is left out, whatever fails."""
+    """Every one of ``checks`` of every kernel of ``fixture`` in ``lane``; nothing is left out, whatever fails."""
     able = accepted(fixture, lane)
     if able:
-        yield from _examine(dataclasses.replace(fixture, kernels=able), lane, profile, archs, ways)
+        yield from _examine(dataclasses.replace(fixture, kernels=able), lane, profile, checks, ways)
     for kernel in fixture.kernels:
         code = expected_refusal(kernel.needs, lane)
         if code is not None:
@@ -118,17 +121,17 @@ def examine(
 
 
 def _examine(
-    fixture: Fixture, lane: Lane, profile: str, archs: Sequence[str], ways: Mapping[str, SimOptions]
+    fixture: Fixture, lane: Lane, profile: str, checks: Sequence[str], ways: Mapping[str, SimOptions]
 ) -> Iterator[Outcome]:
+    archs = _archs(checks, "llvm")
     try:
         made = build_fixture(fixture, lane, profile, archs)
     except Exception as error:
         if len(fixture.kernels) > 1:
             # Which one is it?
             for kernel in fixture.kernels:
-                yield from _examine(dataclasses.replace(fixture, kernels=(kernel,)), lane, profile, archs, ways)
+                yield from _examine(dataclasses.replace(fixture, kernels=(kernel,)), lane, profile, checks, ways)
             return
-        checks = [SIMULATOR, *(f"{codegen} {arch}" for codegen in ("llvm", "nvvm") for arch in archs)]
         for kernel in fixture.kernels:
             for name in checks:
                 yield _failed(fixture, kernel, lane, name, error)
@@ -139,8 +142,13 @@ def _examine(
         for kernel in fixture.kernels:
             status: Status = "wrong" if kernel.name in lost else "pass"
             yield Outcome(fixture.crate, kernel.name, lane.name, f"llvm {arch}", status, "not in the cubin")
-    yield from _nvvm(fixture, lane, made, archs)
-    yield from _simulated(fixture, lane, made, ways)
+    yield from _nvvm(fixture, lane, made, _archs(checks, "nvvm"))
+    if SIMULATOR in checks:
+        yield from _simulated(fixture, lane, made, ways)
+
+
+def _archs(checks: Sequence[str], codegen: Codegen) -> tuple[str, ...]:
+    return tuple(arch for arch in ARCHS if f"{codegen} {arch}" in checks)
 
 
 def _nvvm(fixture: Fixture, lane: Lane, made: BuildResult, archs: Sequence[str]) -> Iterator[Outcome]:
@@ -162,13 +170,18 @@ def nvvm_ptx(made: BuildResult, arch: str, worker: Worker) -> str:
 
     Raises :class:`MirgenError`.
     """
-    text = artifact_text(made, arch, "ll")
+    text = device_ir(made)
     names = [kernel.symbol for kernel in made.manifest.kernels]
     ptx = compile_ptx(text, find_arch(arch), codegen="nvvm", kernels=names, worker=worker).ptx
     cubin = assemble(ptx, find_arch(arch), kernels=names, worker=worker)
     for kernel in made.manifest.kernels:
         check_params(kernel.name, kernel.params, cubin.kernels[kernel.symbol].params)
     return ptx
+
+
+def device_ir(made: BuildResult) -> str:
+    """The LLVM IR of a build, which is the same for every architecture."""
+    return artifact_text(made, made.manifest.artifacts[0].arch, "ll")
 
 
 def artifact_text(made: BuildResult, arch: str, kind: str) -> str:

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from mirgen.testing.conformance import ARCHS, SIMULATOR, WAYS, Outcome, examine
+from mirgen.testing.conformance import SIMULATOR, WAYS, Outcome, examine
 from mirgen.testing.fixture import Fixture
 from mirgen.testing.lanes import REFUSALS, Lane, expected_refusal
-from tests.exec.lanes import FIXTURES, LANES, sample, sampled
+from tests.exec.lanes import FIXTURES, LANES, checks_of, sample, sampled
 
 pytestmark = [pytest.mark.cuda, pytest.mark.slow]
 
@@ -23,7 +23,7 @@ def verdict(fixture: Fixture, lane: Lane, outcomes: list[Outcome]) -> list[str]:
     lines = list(wrong.values())
     for kernel in fixture.kernels:
         seen = {o.check for o in outcomes if o.kernel == kernel.name}
-        every = {SIMULATOR, *(f"{codegen} {arch}" for codegen in ("llvm", "nvvm") for arch in ARCHS)}
+        every = set(checks_of(fixture))
         if expected_refusal(kernel.needs, lane) is not None:
             every = {"refusal"}
         lines += [f"{kernel.name}: {check} was not tried" for check in sorted(every - seen)]
@@ -32,13 +32,14 @@ def verdict(fixture: Fixture, lane: Lane, outcomes: list[Outcome]) -> list[str]:
 
 @pytest.mark.parametrize(("lane", "fixture"), sampled(), ids=lambda value: str(getattr(value, "crate", value)))
 def test_fixture(lane: Lane, fixture: Fixture) -> None:
-    lines = verdict(fixture, lane, list(examine(fixture, lane)))
+    lines = verdict(fixture, lane, list(examine(fixture, lane, checks=checks_of(fixture))))
     assert not lines, "\n".join(lines)
 
 
 @pytest.mark.parametrize("crate", DEV_PROFILE)
 def test_unoptimised_profile(crate: str) -> None:
-    outcomes = list(examine(sample(crate), LANES[0], "dev", archs=("sm_90",), ways={"forward": WAYS["forward"]}))
+    checks = (SIMULATOR, "llvm sm_90", "nvvm sm_90")
+    outcomes = list(examine(sample(crate), LANES[0], "dev", checks, {"forward": WAYS["forward"]}))
     assert {outcome.status for outcome in outcomes} == {"pass"}, "\n".join(map(str, outcomes))
 
 
