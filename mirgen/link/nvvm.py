@@ -84,6 +84,7 @@ def _compile(job: CodegenJob, text: str, report: Report, names: str) -> tuple[by
     options = _options(job)
     start = time.perf_counter()
     report(f"read the IR of {names}")
+    text = irtext.out_of_line(text, irtext.large_and_shared(text, irtext.INLINED_LINES))
     text = _versioned(irtext.retarget(text, irtext.NVVM_LAYOUT))
     if job["dialect"] == "legacy":
         text = irtext.legacy_attributes(text)

@@ -183,3 +183,29 @@ def pressure(count: int) -> str:
         lines.append(f"  store volatile double %v{count - 1 - i}, double* %p{i}, align 8\n")
     lines.append('  ret void\n}\n!nvvm.annotations = !{!0}\n!0 = !{void (i8*)* @pressure, !"kernel", i32 1}\n')
     return "".join(lines)
+
+
+def called_twice(lines: int) -> str:
+    """A kernel that calls a function of that many lines twice."""
+    rounds = ["define internal i32 @rounds(i32 %v0) {\nstart:\n"]
+    for i in range(lines // 2):
+        rounds.append(f"  %m{i} = mul i32 %v{i}, {2 * i + 3}\n  %v{i + 1} = xor i32 %m{i}, {i + 77}\n")
+    rounds.append(f"  ret i32 %v{lines // 2}\n}}\n")
+    return (
+        "".join(rounds)
+        + """
+define void @twice(i8* %data) {
+start:
+  %p = bitcast i8* %data to i32*
+  %v = load i32, i32* %p, align 4
+  %w = call i32 @rounds(i32 %v)
+  store volatile i32 %w, i32* %p, align 4
+  %x = call i32 @rounds(i32 %w)
+  store volatile i32 %x, i32* %p, align 4
+  ret void
+}
+
+!nvvm.annotations = !{!0}
+!0 = !{void (i8*)* @twice, !"kernel", i32 1}
+"""
+    )

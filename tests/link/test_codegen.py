@@ -18,6 +18,7 @@ from mirgen.link import (
 )
 from mirgen.link.assemble import Assembler
 from mirgen.link.cubin import read_elf
+from mirgen.link.irtext import INLINED_LINES
 from tests.link import kernels
 
 pytestmark = pytest.mark.cuda
@@ -58,6 +59,16 @@ def test_without_the_trap_the_check_is_gone(worker: Worker) -> None:
     kernel = compile_ptx(text, ARCHS[2], kernels=["saxpy"], worker=worker).info.functions["saxpy"]
     assert kernel.count("setp") == 0
     assert kernel.count("trap") == 0
+
+
+@each_arch
+@pytest.mark.parametrize(("lines", "apart"), [(100, False), (INLINED_LINES + 100, True)])
+def test_libnvvm_does_not_multiply_large_functions(arch: Arch, lines: int, apart: bool, worker: Worker) -> None:
+    """It would inline the function at both of its calls."""
+    text = kernels.called_twice(lines)
+    info = compile_ptx(text, arch, codegen="nvvm", kernels=["twice"], worker=worker).info
+    assert set(info.functions) == ({"twice", "rounds"} if apart else {"twice"})
+    assert max(function.count("xor") for function in info.functions.values()) >= lines // 2
 
 
 @each_arch

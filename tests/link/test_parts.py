@@ -186,6 +186,43 @@ def test_one_function_is_isolated() -> None:
     assert "nvvm.annotations" not in only
 
 
+def function(name: str, *calls: str, lines: int = 0) -> str:
+    """A function that calls others; its parameter's type has parentheses."""
+    body = "".join(f'  call void @"{callee}"({{ i8 }}* null)\n' for callee in calls)
+    filler = "  fence seq_cst\n" * lines
+    head = f'define internal void @"{name}"(void (i8)* byval(void (i8)) %".1") nounwind\n'
+    return f"{head}{{\n{body}{filler}  ret void\n}}\n"
+
+
+def test_large_functions_that_are_used_in_several_places() -> None:
+    text = "".join(
+        [
+            function("once", lines=300),  # large, but all of it may go into `hash`
+            function("hash", "once"),
+            function("small::<(u8)>", lines=10),
+            function("mid", "small::<(u8)>", lines=60),
+            function("user", "hash", "hash", "mid"),
+            function("loop", "loop", lines=300),  # recursive: its own call counts as a place
+            function("one", "user", "mid", "loop"),
+        ]
+    )
+    assert irtext.large_and_shared(text, 250) == {"hash", "loop"}
+    assert irtext.large_and_shared(text, 50) == {"hash", "loop", "mid"}
+    assert irtext.large_and_shared(text, 400) == set()
+    # What stays outside does not make its users large.
+    assert irtext.large_and_shared(function("two", "one", "one") + text, 250) == {"hash", "loop"}
+    assert irtext.large_and_shared(function("two", "one", "one") + text, 150) == {"hash", "loop", "one"}
+
+
+def test_calls_that_stay_calls() -> None:
+    text = function("small::<(u8)>") + function("hash", "small::<(u8)>")
+    head = 'define internal void @"{}"(void (i8)* byval(void (i8)) %".1"){} nounwind\n'
+    assert irtext.out_of_line(text, {"small::<(u8)>"}) == text.replace(
+        head.format("small::<(u8)>", ""), head.format("small::<(u8)>", " noinline")
+    )
+    assert irtext.out_of_line(text, set()) == text
+
+
 def test_attributes_of_the_legacy_dialect() -> None:
     text = "define void @k(%T* byval(%T) align 16 %a, { i8, void (i32)* }* byval({ i8, void (i32)* }) %b) {"
     assert irtext.legacy_attributes(text) == "define void @k(%T* byval align 16 %a, { i8, void (i32)* }* byval %b) {"
