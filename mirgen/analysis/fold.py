@@ -2,20 +2,22 @@
 
 rustc promotes ``&[1, 2, 3]`` to a constant of its own; nothing can name it, so rustc cannot be asked for its value.
 Its body is literal data: aggregates of constants and references to them.  That, and only that, is laid out here with
-rustc's layouts; a body that computes anything is left to be refused.
+rustc's layouts.  What a call with literal arguments gives (``0..=9`` is one) can be asked for like a constant; a body
+that computes anything else is left to be refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from mirgen.layout.data import FieldsArbitrary, FieldsArray, FieldsUnion, Layout, LayoutTable, VariantsMultiple
 from mirgen.mir import place as p
 from mirgen.mir import rvalue as r
 from mirgen.mir import statement as s
-from mirgen.mir.body import Alloc, Body, FnAlloc, MemoryAlloc, Relocation
-from mirgen.mir.ty import ArrayTy, FnDefTy, PointerTy, SliceTy, Ty
+from mirgen.mir.body import Alloc, Block, Body, FnAlloc, Local, MemoryAlloc, Relocation, Scope
+from mirgen.mir.ty import AdtTy, ArrayTy, FnDefTy, PointerTy, SliceTy, TupleTy, Ty
 from mirgen.mir.tyof import operand_ty
 
 _POINTER = 8
@@ -74,9 +76,62 @@ class _Memory:
         return MemoryAlloc(None, align, bytes(self.data), tuple(holes), tuple(pointers))
 
 
+@dataclass(frozen=True, slots=True)
+class LiteralCall:
+    """A call whose arguments are all plain numbers or constants with names: what it returns is a constant."""
+
+    fn: FnDefTy
+    args: tuple[p.ScalarConst | p.UnevaluatedConst, ...]
+
+    @property
+    def const(self) -> p.UnevaluatedConst:
+        """The constant that stands for the call's value; no other has such a path."""
+        return p.UnevaluatedConst(f"{self.fn.path}({', '.join(map(_argument, self.args))})", None, None)
+
+
+def literal_call(terminator: s.Terminator) -> LiteralCall | None:
+    """The call that ``terminator`` is, if its arguments are literal."""
+    match terminator:
+        case s.Call(func=p.Constant(p.ZstConst(FnDefTy() as fn)), args=operands, target=int()):
+            constants = [op.const for op in operands if isinstance(op, p.Constant)]
+            args = [c for c in constants if isinstance(c, p.ScalarConst) or _has_name(c)]
+            return LiteralCall(fn, tuple(args)) if len(args) == len(operands) else None
+        case _:
+            return None
+
+
+def _argument(const: p.ScalarConst | p.UnevaluatedConst) -> str:
+    if isinstance(const, p.UnevaluatedConst):
+        return const.full_path
+    return f"0x{const.bits:0{2 * const.size}x}: {const.ty.text}"
+
+
+def _has_name(const: p.Const) -> TypeGuard[p.UnevaluatedConst]:
+    return isinstance(const, p.UnevaluatedConst) and const.promoted is None
+
+
+def literal_calls(body: Body) -> list[tuple[LiteralCall, s.SourceInfo]]:
+    """The literal calls of a constant's body."""
+    found = ((literal_call(block.terminator), block.terminator.source) for block in body.blocks)
+    return [(call, source) for call, source in found if call is not None]
+
+
+def uninit_body(ty: AdtTy) -> Body:
+    """``MaybeUninit::uninit()`` of type ``ty``, a ``MaybeUninit``, as the body of a constant."""
+    nowhere = s.SourceInfo(None, None)
+    unit = p.Constant(p.ZstConst(TupleTy("()", ty.crate, ())))
+    value = r.AdtAggregate(ty.path, None, ("uninit",), (unit,))
+    block = Block(False, (s.Assign(nowhere, p.Place(0), value),), s.Return(nowhere))
+    scope = Scope(None, None, False, None)
+    return Body(ty.crate, "const", ty.text, None, 0, (Local(ty, True, None, None),), (scope,), (block,), None)
+
+
 def looks_literal(body: Body) -> bool:
-    """Whether :func:`fold_body` may succeed: nothing in ``body`` branches or calls."""
-    return all(isinstance(block.terminator, s.Goto | s.Return) for block in body.blocks)
+    """Whether :func:`fold_body` may succeed: ``body`` has no branches, and literal calls only."""
+    return all(
+        block.cleanup or isinstance(block.terminator, s.Goto | s.Return) or literal_call(block.terminator) is not None
+        for block in body.blocks
+    )
 
 
 def fold_body(
@@ -120,6 +175,9 @@ class _Folder:
                     at = target
                 case s.Return():
                     return self._result()
+                case s.Call(destination=destination, target=int(target)) as call if found := literal_call(call):
+                    self._write(destination, lambda _, const=found.const: self._const(const))
+                    at = target
                 case terminator:
                     raise NotLiteralError(type(terminator).__name__)
         raise NotLiteralError("a loop")
@@ -150,16 +208,20 @@ class _Folder:
     def _statement(self, statement: s.Statement) -> None:
         match statement:
             case s.Assign(place=place, rvalue=value):
-                ty, at = self._locate(place)
-                if place.local in self._borrowed:
-                    raise NotLiteralError("a borrowed local is written")
-                whole = self._body.locals[place.local].ty
-                memory = self._locals.setdefault(place.local, _Memory.of(self._layout(whole).size))
-                memory.write(at, self._rvalue(value, ty))
+                self._write(place, lambda ty: self._rvalue(value, ty))
             case s.Storage() | s.Ignored():
                 pass
             case _:
                 raise NotLiteralError(type(statement).__name__)
+
+    def _write(self, place: p.Place, value: Callable[[Ty], _Memory]) -> None:
+        """Writes ``value``, which is told the place's type."""
+        ty, at = self._locate(place)
+        if place.local in self._borrowed:
+            raise NotLiteralError("a borrowed local is written")
+        whole = self._body.locals[place.local].ty
+        memory = self._locals.setdefault(place.local, _Memory.of(self._layout(whole).size))
+        memory.write(at, value(ty))
 
     def _locate(self, place: p.Place) -> tuple[Ty, int]:
         """Type and byte offset of a place inside its local."""

@@ -19,6 +19,7 @@ from mirgen.cargo.closure import (
 )
 from mirgen.cargo.constants import (
     FEATURE,
+    call_source,
     constant_source,
     constant_value,
     inner_source,
@@ -118,10 +119,13 @@ class Asker:
             return None
         self._asked.add(key)
         name = f"q{len(self._asked)}"
-        for home in self._homes(key[1], constant.reached):
+        # A call is put to the crate that wrote it, which is never the standard library's own.
+        homes = self._homes(key[1], constant.reached) if constant.call is None else [constant.reached.dump]
+        for home in homes:
             unit = UnitRecord.load(home.unit.record)
+            names = Names(unit.crate_name, key[0], self._externs)
             header = find_inside(constant.const.path, key[0], home.crate, home.by_name)
-            if isinstance(header, Header):
+            if constant.call is None and isinstance(header, Header):
                 body = home.bodies([header])[header]
                 inside = self._inside(f"{INSIDE}{name}", key, header, body, unit)
                 if inside is None and looks_literal(body):
@@ -129,7 +133,8 @@ class Asker:
                     self._known_without_question = True
                 return None if inside is None else (home, inside)
             try:
-                text = constant_source(name, key[1], Names(unit.crate_name, key[0], self._externs))
+                call = constant.call
+                text = constant_source(name, key[1], names) if call is None else call_source(name, call, names)
             except UnnameableError:
                 continue
             return home, Query(name, key, _file(unit, constant.source.span), text, feature=FEATURE)

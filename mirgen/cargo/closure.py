@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from mirgen.analysis.drops import UnknownDropError, glue_of, glued
+from mirgen.analysis.fold import LiteralCall, literal_calls, uninit_body
 from mirgen.analysis.references import CalleeUse, References, allocations_of, references
 from mirgen.cargo.callee import PATH_HEAD, definition_path, parse_callee, short
 from mirgen.cargo.dump import CrateDump
@@ -20,9 +21,10 @@ from mirgen.mir.body import Alloc, Body, FnAlloc, FnKey, MemoryAlloc
 from mirgen.mir.names import erase_regions
 from mirgen.mir.place import Constant, UnevaluatedConst
 from mirgen.mir.statement import SourceInfo
-from mirgen.mir.ty import ClosureTy, FnDefTy, FnPtrTy, PointerTy, Ty
+from mirgen.mir.ty import AdtTy, ClosureTy, FnDefTy, FnPtrTy, PointerTy, Ty
 from mirgen.mir.tyof import place_ty
 
+_MAYBE_UNINIT = frozenset({"core::mem::MaybeUninit", "std::mem::MaybeUninit"})
 STANDARD_CRATES = frozenset({"core", "alloc", "std"})
 
 
@@ -76,11 +78,12 @@ class Unresolved:
 
 @dataclass(frozen=True, slots=True)
 class Unevaluated:
-    """A constant that rustc left as a path, and where."""
+    """A constant that rustc left as a path, and where; or the value of a ``call`` in the body of one."""
 
     const: UnevaluatedConst
     source: SourceInfo
     reached: Reached
+    call: LiteralCall | None = None
 
     @property
     def key(self) -> FnKey:
@@ -153,7 +156,7 @@ class Resolver:
         parsed = parse_callee(fn.path)
         if parsed.generics:
             return "generic"
-        crates = self._candidate_crates(fn, home)
+        crates = self.candidate_crates(fn, home)
         for ask_more in (False, True):
             for dump in (home, *crates):
                 if ask_more and not (parsed.method in dump.by_name and dump.know_instances()):
@@ -184,6 +187,8 @@ class Resolver:
                 found = self._find_promoted(const, home)
                 if found is not None:
                     self.constants[key] = found
+            elif (ty := _uninit_of_core(const)) is not None:
+                self.constants[key] = KnownConstant(home, None, uninit_body(ty))
         return self.constants.get(key)
 
     def _find_promoted(self, const: UnevaluatedConst, home: CrateDump) -> KnownConstant | None:
@@ -200,7 +205,7 @@ class Resolver:
     def _find_closure(self, closure: ClosureTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
         """A closure's body stands under its own path in the crate that wrote it; in generic code it has no instance."""
         method, wanted = parse_callee(closure.path).method, short(closure.path)
-        for dump in (home, *self._candidate_crates(closure, home)):
+        for dump in (home, *self.candidate_crates(closure, home)):
             if any("<impl at" in header.header for header in dump.by_name.get(method, ())):
                 dump.know_instances()
             matches = [
@@ -214,7 +219,7 @@ class Resolver:
                 return dump, matches[0]
         return "generic"
 
-    def _candidate_crates(self, fn: FnDefTy | ClosureTy, home: CrateDump) -> list[CrateDump]:
+    def candidate_crates(self, fn: FnDefTy | ClosureTy, home: CrateDump) -> list[CrateDump]:
         definition = definition_path(fn.text) if isinstance(fn, FnDefTy) else None
         names = [definition[0]] if definition and parse_callee(fn.path).trait is None else []
         dumps = [dump for name in dict.fromkeys(names) for dump in self._dumps(name)]
@@ -231,6 +236,17 @@ class Resolver:
         """Whether nothing but the standard library's items is in the path (a closure is the user's)."""
         heads = PATH_HEAD.findall(fn.path)
         return bool(heads) and all(name in STANDARD_CRATES for name in heads) and "{closure" not in fn.path
+
+
+def _uninit_of_core(const: UnevaluatedConst) -> AdtTy | None:
+    """The type of ``const { MaybeUninit::uninit() }`` in a function of core.
+
+    ``array::from_fn`` fills ``[const { MaybeUninit::uninit() }; N]``.  Nothing can name such a constant of a generic
+    function, but core has no inline constant of type ``MaybeUninit`` with another value.
+    """
+    parsed = parse_callee(const.path)
+    inline = parsed.method.startswith("{constant#") and parsed.segments[0] in ("core", "std")
+    return const.ty if inline and isinstance(const.ty, AdtTy) and const.ty.path in _MAYBE_UNINIT else None
 
 
 def called_item(fn: FnDefTy) -> FnDefTy | ClosureTy | None:
@@ -266,7 +282,11 @@ def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
         for reached in queue:
             refs = resolver.references(reached.body)
             glue = _glue(refs, reached, resolver, closure)
+            #: what a constant's body calls runs in rustc
+            is_constant = reached.body.kind != "fn"
             for use in (*refs.callees, *glue):
+                if is_constant and use.called:
+                    continue
                 item = called_item(use.fn)
                 if item is None:  # a function pointer behind the Fn traits
                     continue
@@ -287,8 +307,11 @@ def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
                     requested.add(key)
                     wanted.append((key, *found, reached, use.source))
             wanted += _allocations(refs.allocs, reached, closure, resolver, requested, seen_unresolved)
-            for const, source in refs.unevaluated:
-                constant = Unevaluated(const, source, reached)
+            calls = literal_calls(reached.body) if is_constant else []
+            for constant in (
+                *(Unevaluated(const, source, reached) for const, source in refs.unevaluated),
+                *(Unevaluated(call.const, source, reached, call) for call, source in calls),
+            ):
                 if constant.key in closure.constants or constant.key in closure.unevaluated:
                     continue
                 known = resolver.find_constant(constant)
@@ -296,7 +319,8 @@ def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
                     closure.unevaluated[constant.key] = constant
                     continue
                 closure.constants[constant.key] = known
-                holder = Reached(reached.body if known.body is None else known.body, known.dump, reached, source)
+                body = reached.body if known.body is None else known.body
+                holder = Reached(body, known.dump, reached, constant.source)
                 if known.value is not None:
                     wanted += _allocations(
                         allocations_of(known.value), holder, closure, resolver, requested, seen_unresolved

@@ -10,17 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from mirgen.analysis.fold import NotLiteralError, fold_body
+from mirgen.analysis.fold import LiteralCall, NotLiteralError, fold_body
 from mirgen.cargo.closure import KnownConstant
 from mirgen.cargo.dump import AllocNumbers
-from mirgen.cargo.source import Names, callee_source
+from mirgen.cargo.source import Names, UnnameableError, callee_source
 from mirgen.layout.data import LayoutTable
 from mirgen.mir.body import Alloc, Body, FnKey, MemoryAlloc
 from mirgen.mir.names import skip_group
-from mirgen.mir.place import Constant, IndirectConst, Operand, PointerConst
+from mirgen.mir.place import Constant, IndirectConst, Operand, PointerConst, ScalarConst
 from mirgen.mir.rvalue import Use
 from mirgen.mir.statement import Assign, Return, Span
-from mirgen.mir.ty import AdtTy, PointerTy
+from mirgen.mir.ty import AdtTy, BoolTy, CharTy, FloatTy, IntTy, PointerTy
 
 #: What a crate that holds such a question must enable.
 FEATURE = "type_alias_impl_trait"
@@ -32,8 +32,38 @@ def constant_source(name: str, path: str, names: Names) -> str:
     Raises:
         UnnameableError: the path cannot be written.
     """
+    return _inferred(name, callee_source(path, names))
+
+
+def call_source(name: str, call: LiteralCall, names: Names) -> str:
+    """The question about the value of a call.
+
+    Raises:
+        UnnameableError: the function or an argument cannot be written.
+    """
+    args = (_literal(arg) if isinstance(arg, ScalarConst) else callee_source(arg.path, names) for arg in call.args)
+    value = f"{callee_source(call.fn.path, names)}({', '.join(args)})"
+    return _inferred(name, f"unsafe {{ {value} }}" if call.fn.sig.unsafe else value)
+
+
+def _literal(const: ScalarConst) -> str:
+    match const.ty:
+        case IntTy(text=text, bits=bits, signed=signed):
+            value = const.bits - (1 << bits) if signed and const.bits >> (bits - 1) else const.bits
+            return f"{value}{text}"
+        case FloatTy(text=text):
+            return f"{text}::from_bits({const.bits})"
+        case BoolTy():
+            return "true" if const.bits else "false"
+        case CharTy():
+            return f"'\\u{{{const.bits:x}}}'"
+        case ty:
+            raise UnnameableError(ty.text)
+
+
+def _inferred(name: str, value: str) -> str:
     define = f"pub type T{name} = impl Sized; #[define_opaque(T{name})]"
-    return _source(name, callee_source(path, names), f"T{name}", define)
+    return _source(name, value, f"T{name}", define)
 
 
 def inner_source(name: str, constant: str, ty: str) -> str:

@@ -64,14 +64,11 @@ class Lane:
 
 
 #: The code with which a kernel is refused that needs what its lane does not offer.  No lane offers yet: trait objects'
-#: tables (``dyn``), towers over functions that are not ``#[inline]`` (``inline``), instances whose generic arguments
-#: are closures or which are private to core (``instances``), constants inside such instances (``constants``).
+#: tables (``dyn``), instances whose generic arguments are closures or which are private to core (``instances``).
 REFUSALS: Final = {
     "core": "MG0201",
     "dyn": "MG0201",
-    "inline": "MG0201",
     "instances": "MG0201",
-    "constants": "MG0361",
 }
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable
 
 import pytest
 
-from mirgen.analysis.fold import NotLiteralError, fold_body
+from mirgen.analysis.fold import NotLiteralError, fold_body, literal_calls, looks_literal, uninit_body
 from mirgen.layout.builder import LayoutMaker
 from mirgen.mir import body as m
 from mirgen.mir import place as p
+from mirgen.mir import statement as s
 from mirgen.mir.builder import (
     BodyBuilder,
     adt_of,
@@ -29,7 +31,7 @@ from mirgen.mir.builder import (
     use,
     zst,
 )  # fmt: skip
-from mirgen.mir.ty import Ty
+from mirgen.mir.ty import AdtTy, Ty
 
 UNSIZE = "PointerCoercion(Unsize, Implicit)"
 
@@ -156,6 +158,49 @@ def test_functions_by_address_and_values_that_are_no_pointers() -> None:
     )
 
 
+def test_a_literal_call_is_a_constant_to_ask_for() -> None:
+    """``&(-1..=8)``, whose blocks for unwinding do not matter."""
+    ty = LayoutMaker()
+    range_ = ty.struct("core::ops::RangeInclusive", [ty.i32, ty.i32, ty.bool])
+    new = ty.fn_def("core::ops::RangeInclusive::<i32>::new", [ty.i32, ty.i32], range_)
+    b = promoted(ty, range_)
+    made = b.local(range_)
+    b.call(made, new, const(ty.i32, -1), const(ty.i32, 8))
+    b.assign(b.ret, ref(made))
+    name = "core::ops::RangeInclusive::<i32>::new(0xffffffff: i32, 0x00000008: i32)"
+    stored = m.MemoryAlloc(None, 4, b"\xff\xff\xff\xff\x08\0\0\0\0\0\0\0", ((9, 3),), ())
+
+    def constant(asked: p.UnevaluatedConst) -> p.Constant | None:
+        assert asked.full_path == name
+        return p.Constant(p.IndirectConst(range_, 1, 0))
+
+    value, allocs = fold(ty, b, {1: stored}, constant)
+    assert value == p.PointerConst(ty.ref(range_), 100, 0)
+    assert allocs[100] == stored
+    body = b.build()
+    assert looks_literal(body)
+    assert [call.const.path for call, _ in literal_calls(body)] == [name]
+    cleanup = m.Block(True, (), s.Unreachable(s.SourceInfo(None, None)))
+    assert looks_literal(dataclasses.replace(body, blocks=(*body.blocks, cleanup)))
+    other = promoted(ty, range_)
+    local = other.let(ty.i32, const(ty.i32, 1))
+    other.call(other.local(range_), new, move(local), const(ty.i32, 8)).return_()
+    assert not looks_literal(other.build())
+    with pytest.raises(NotLiteralError, match="Call"):
+        fold_body(other.build(), ty.layouts, {}, itertools.count().__next__, no_constant)
+
+
+def test_uninitialised_memory_has_no_bytes() -> None:
+    ty = LayoutMaker()
+    array = ty.array(ty.u16, 2)
+    maybe = ty.union("core::mem::MaybeUninit", [ty.unit, array])
+    assert isinstance(maybe, AdtTy)
+    allocs: dict[int, m.Alloc] = {}
+    value = fold_body(uninit_body(maybe), ty.layouts, allocs, lambda: 5, no_constant)
+    assert value.const == p.IndirectConst(maybe, 5, 0)
+    assert allocs == {5: m.MemoryAlloc(None, 2, bytes(4), ((0, 4),), ())}
+
+
 def test_what_is_not_literal_is_refused() -> None:
     ty = LayoutMaker()
 
@@ -167,7 +212,7 @@ def test_what_is_not_literal_is_refused() -> None:
 
     cases: list[tuple[Callable[[BodyBuilder, p.Place], object], str]] = [
         (lambda b, made: b.assign(made, binary("Add", const(ty.u32, 1), const(ty.u32, 2))), "BinaryOp"),
-        (lambda b, made: b.call(made, ty.fn_def("k::g", [], ty.u32)), "Call"),
+        (lambda b, made: b.call(made, ty.fn_def("k::g", [], ty.u32)), r"k::g\(\)"),
         (lambda b, made: b.assert_(const(ty.bool, 1), "no"), "Assert"),
         (lambda b, made: b.assign(made, cast("IntToInt", const(ty.u64, 1), ty.u32)), "IntToInt"),
         (lambda b, made: b.assign(made, use(p.Constant(p.UnevaluatedConst("k::K", None, None)))), "k::K"),

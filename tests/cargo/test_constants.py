@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from mirgen.cargo.constants import FEATURE, constant_source, constant_value, inner_source, written_type
+from mirgen.analysis.fold import literal_calls
+from mirgen.cargo.constants import (
+    FEATURE,
+    call_source,
+    constant_source,
+    constant_value,
+    inner_source,
+    written_block,
+    written_type,
+)
 from mirgen.cargo.join import Ambiguous, find_inside, find_promoted, group_by_name
 from mirgen.cargo.queries import INSIDE, Query, answers, chosen_level, make_overlay
 from mirgen.cargo.source import Names, UnnameableError
@@ -17,7 +26,7 @@ from mirgen.ingest import Header
 from mirgen.layout.builder import LayoutMaker
 from mirgen.mir.body import FnAlloc, MemoryAlloc
 from mirgen.mir.builder import BodyBuilder, const, pointer
-from mirgen.mir.place import IndirectConst, UnevaluatedConst
+from mirgen.mir.place import Constant, IndirectConst, UnevaluatedConst
 from mirgen.mir.statement import Span
 from mirgen.mir.ty import FnDefTy
 
@@ -50,6 +59,20 @@ def test_the_type_of_an_inner_constant_is_taken_from_its_item(text: str, ty: str
     assert written_type(span, "K", text) == ty
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("const { [1, 2] }", ("[1, 2]", (1, 8))),
+        ("const\n{\n    [1,\n    2] }", ("[1, 2]", (2, 2))),
+        ("const { 1 // one\n}", None),
+        ("make!(1)", None),
+    ],
+)
+def test_inline_constants_are_taken_from_their_braces(text: str, found: object) -> None:
+    lines = text.split("\n")
+    assert written_block(Span("f.rs", 1, 1, len(lines), len(lines[-1]) + 1), text) == found
+
+
 def test_no_type_where_the_text_has_changed() -> None:
     assert written_type(Span("f.rs", 3, 1, 4, 9), "K", "const K: u8 = 1;") is None
 
@@ -59,6 +82,23 @@ def test_paths_are_written_as_the_crate_sees_them() -> None:
     assert "= Wq1(<[u8] as ::dep::T<crate::m::S>>::C);" in constant_source("q1", "<[u8] as dep::T<m::S>>::C", NAMES)
     with pytest.raises(UnnameableError):
         constant_source("q1", "<m::S<{m::f::{closure#0} upvar_tys=()}> as m::T>::C", NAMES)
+
+
+def test_calls_are_written_with_their_arguments() -> None:
+    ty = LayoutMaker()
+    inputs = {ty.i8: -128, ty.u16: 7, ty.f32: 0x7FC00001, ty.bool: 1, ty.char: 0x41}
+    args = [const(each, value) for each, value in inputs.items()]
+    function = ty.fn_def("core::a::<i8>::f", list(inputs), ty.u8, unsafe=True)
+    b = BodyBuilder("f::promoted[0]", ret=ty.u8, kind="const")
+    b.call(b.ret, function, *args).return_()
+    ((call, _),) = literal_calls(b.build())
+    value = "::core::a::<i8>::f(-128i8, 7u16, f32::from_bits(2143289345), true, '\\u{41}')"
+    assert f"= Wq1(unsafe {{ {value} }});" in call_source("q1", call, NAMES)
+    b = BodyBuilder("f::promoted[0]", ret=ty.u8, kind="const")
+    named = Constant(UnevaluatedConst("core::num::<impl i8>::MIN", None, ty.i8))
+    b.call(b.ret, ty.fn_def("g", [ty.i8], ty.u8), named).return_()
+    ((call, _),) = literal_calls(b.build())
+    assert "= Wq1(crate::g(<i8>::MIN));" in call_source("q1", call, NAMES)
 
 
 def test_the_answer_is_the_static_behind_the_address() -> None:
