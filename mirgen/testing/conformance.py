@@ -140,8 +140,8 @@ def _examine(
         # The build has assembled it, and compared entry points and parameters.
         lost = {kernel.name for kernel in fixture.kernels} - made.manifest.artifact(arch).resources.keys()
         for kernel in fixture.kernels:
-            status: Status = "wrong" if kernel.name in lost else "pass"
-            yield Outcome(fixture.crate, kernel.name, lane.name, f"llvm {arch}", status, "not in the cubin")
+            failure = ["not in the cubin"] if kernel.name in lost else []
+            yield _outcome(fixture, kernel, lane, f"llvm {arch}", failure)
     yield from _nvvm(fixture, lane, made, _archs(checks, "nvvm"))
     if SIMULATOR in checks:
         yield from _simulated(fixture, lane, made, ways)

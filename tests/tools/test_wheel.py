@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -18,12 +19,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    """The wheel as `pip wheel .` makes it."""
+    """The wheel as `pip wheel .` makes it; maturin's folder in `target` serves one at a time."""
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--no-deps", "--no-build-isolation"]
     env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}  # maturin
     command += ["--wheel-dir", str(folder), str(ROOT)]
-    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    with (ROOT / "pyproject.toml").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(command, capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     (path,) = folder.glob("mirgen-*.whl")
     return zipfile.ZipFile(path)
