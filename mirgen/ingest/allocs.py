@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from mirgen.errors import InvalidInputError
 from mirgen.ingest import wire
@@ -22,15 +23,21 @@ def number_allocs(allocs: Sequence[wire.Alloc], first: int) -> dict[int, int]:
     return out
 
 
-def resolve_allocs(allocs: Sequence[wire.Alloc], ids: Mapping[int, int]) -> dict[int, m.Alloc]:
+def resolve_allocs(document: wire.MirDocument, ids: Mapping[int, int]) -> dict[int, m.Alloc]:
     """Contents by new number.  Checks sizes, ranges and relocations."""
-    return {ids[w.id]: _convert(w, ids, f"allocs[{i}]") for i, w in enumerate(allocs)}
+    own = frozenset(header.header for header in document.index if header.kind in ("static", "static_mut"))
+
+    def identity(path: str | None) -> str:
+        """rustc leaves the crate out of the paths of the crate's own statics."""
+        return f"{document.crate_name}::{path}" if path in own else path or ""
+
+    return {ids[w.id]: _convert(w, ids, identity, f"allocs[{i}]") for i, w in enumerate(document.allocs)}
 
 
-def _convert(w: wire.Alloc, ids: Mapping[int, int], where: str) -> m.Alloc:
+def _convert(w: wire.Alloc, ids: Mapping[int, int], identity: Callable[[str | None], str], where: str) -> m.Alloc:
     match w:
         case wire.MemoryAlloc():
-            return _memory(w, ids, where)
+            return replace(_memory(w, ids, where), identity=identity(w.static))
         case wire.FnAlloc():
             return m.FnAlloc(w.instance)
         case wire.OtherAlloc():

@@ -54,7 +54,7 @@ def _unit(document: wire.MirDocument, first_alloc: int) -> MirUnit:
         bodies=bodies,
         trivial_consts=consts,
         unknown_consts=unknown,
-        allocs=resolve_allocs(document.allocs, ids),
+        allocs=resolve_allocs(document, ids),
     )
 
 

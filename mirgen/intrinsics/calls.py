@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from mirgen.intrinsics.registry import Intrinsic, Table
 from mirgen.layout.data import FieldsArbitrary
+from mirgen.lower.call import call_item
 from mirgen.lower.callsite import CallSite
 from mirgen.lower.constant import constant_location
 from mirgen.lower.context import FunctionContext
@@ -17,8 +18,6 @@ from mirgen.mir.ty import FnDefTy, PointerTy, TupleTy
 
 def _const_eval_select(fx: FunctionContext, call: CallSite) -> Value | None:
     """``const_eval_select(args, in_const, at_run_time)`` calls the last with the elements of the tuple."""
-    from mirgen.lower.call import _call_item  # pyright: ignore[reportPrivateUsage]
-
     terminator = fx.statement
     if len(call.operands) != 3 or not isinstance(terminator, s.Call):
         raise fx.internal(f"{call.path} with {len(call.operands)} arguments")
@@ -29,7 +28,7 @@ def _const_eval_select(fx: FunctionContext, call: CallSite) -> Value | None:
     if not isinstance(item, FnDefTy):
         raise fx.unsupported("MG0340", f"a call of `{item.text}`")
     args = _elements(fx, packed, call)
-    return _call_item(fx, replace(terminator, func=chosen, args=args), item)
+    return call_item(fx, replace(terminator, func=chosen, args=args), item)
 
 
 def _elements(fx: FunctionContext, packed: Operand, call: CallSite) -> tuple[Operand, ...]:
@@ -55,7 +54,7 @@ def _caller_location(fx: FunctionContext, call: CallSite) -> Value:
     if not isinstance(layout.fields, FieldsArbitrary) or len(layout.fields.offsets) < 3:
         raise fx.internal(f"the layout of `{ty.pointee.text}`")
     if span is None:
-        raise fx.unsupported("MG0370", f"`{call.path}`: rustc gave no source location for this call")
+        raise fx.unsupported("MG0379", f"`{call.path}`: rustc gave no source location for this call")
     filename, line, column, *_ = layout.fields.offsets
     place = constant_location(
         fx.cx, span.file, layout, {filename: None, line: span.line, column: span.col}

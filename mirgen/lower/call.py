@@ -30,7 +30,7 @@ def lower_call(fx: FunctionContext, call: s.Call) -> None:
     ty = operand_ty(fx, call.func)
     match ty:
         case FnDefTy():
-            result = _call_item(fx, call, ty)
+            result = call_item(fx, call, ty)
         case FnPtrTy(sig=sig):
             pointer = lower_operand(fx, call.func)
             if not isinstance(pointer, Scalar):
@@ -51,7 +51,8 @@ def lower_call(fx: FunctionContext, call: s.Call) -> None:
 # ---- who is called -------------------------------------------------------------------------------------------
 
 
-def _call_item(fx: FunctionContext, call: s.Call, item: FnDefTy) -> Value | None:
+def call_item(fx: FunctionContext, call: s.Call, item: FnDefTy) -> Value | None:
+    """Emits a call of a function item, intrinsic or not; its result, ``None`` where it has none or does not return."""
     handler = fx.cx.intrinsics(item.path)
     if handler is not None:
         return handler(fx, _site(fx, call, item))

@@ -123,6 +123,7 @@ def lower_alloc(cx: ModuleContext, alloc: int) -> ir.Constant:
 
     Raises :class:`UnsupportedError` (without a span) for vtables, type ids, extern statics and functions without body.
     """
+    alloc = _one_of_static(cx, alloc)
     known = cx.allocs.get(alloc)
     if known is not None:
         return known
@@ -141,6 +142,18 @@ def lower_alloc(cx: ModuleContext, alloc: int) -> ir.Constant:
 _OTHER: Final = {
     "vtable": "a trait object's vtable", "extern_static": "an extern static", "typeid": "a type id at run time",
 }  # fmt: skip
+
+
+def _one_of_static(cx: ModuleContext, alloc: int) -> int:
+    """The allocation that stands for all of the same static; of anything else ``alloc`` itself."""
+    memory = cx.program.allocs.get(alloc)
+    if not isinstance(memory, MemoryAlloc) or not memory.identity:
+        return alloc
+    first = cx.statics.setdefault(memory.identity, alloc)
+    one = cx.program.allocs[first]
+    if not isinstance(one, MemoryAlloc) or (one.align, one.data) != (memory.align, memory.data):
+        raise InternalError(f"the static `{memory.identity}` has two different contents")
+    return first
 
 
 def _global(cx: ModuleContext, alloc: int, memory: MemoryAlloc) -> ir.Constant:
@@ -171,7 +184,7 @@ def _part(cx: ModuleContext, ty: ir.Type, content: bytes | tuple[int, int]) -> i
     alloc, offset = content
     target = lower_alloc(cx, alloc)
     if _on_gpu(cx):
-        variable = cx.module.globals.get(_name(alloc))
+        variable = cx.module.globals.get(_name(_one_of_static(cx, alloc)))
         if isinstance(variable, ir.GlobalVariable) and variable.initializer is None:
             raise UnsupportedError(
                 Diagnostic("MG0365", "constants that point at each other in a circle have no form in PTX")

@@ -73,13 +73,18 @@ class Relocation:
 
 @dataclass(frozen=True, slots=True)
 class MemoryAlloc:
-    """``data`` holds zeroes where bytes are uninitialised or a pointer stands; ``static`` is the static's path."""
+    """``data`` holds zeroes where bytes are uninitialised or a pointer stands; ``static`` is the static's path.
+
+    Several documents may mention one static, each with a number of its own: ``identity`` is its path from its crate's
+    name on, whichever crate's text it stands in.  Allocations of one identity are one place in memory.
+    """
 
     static: str | None
     align: int
     data: bytes
     uninit: tuple[tuple[int, int], ...]
     relocations: tuple[Relocation, ...]
+    identity: str = ""
 
 
 @dataclass(frozen=True, slots=True)

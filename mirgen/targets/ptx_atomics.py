@@ -249,7 +249,7 @@ def _scope(fx: FunctionContext, scope: str) -> str:
 
 def _order(fx: FunctionContext, ordering: str, allowed: Sequence[str]) -> None:
     if ordering not in allowed:
-        raise fx.unsupported("MG0370", f"the ordering `{ordering}` is not one that this atomic operation has")
+        raise fx.unsupported("MG0378", f"the ordering `{ordering}` is not one that this atomic operation has")
 
 
 def _width(fx: FunctionContext, ty: ir.Type) -> tuple[int, bool]:

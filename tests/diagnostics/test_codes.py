@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import mirgen
 from mirgen.diagnostics import CODES, explain, find_code
-from mirgen.diagnostics.codes import similar
+from mirgen.diagnostics.codes import ALL, similar
 
 PACKAGE = Path(mirgen.__file__).parent
 
 
-def test_every_code_in_the_sources_is_registered() -> None:
+def test_the_sources_use_exactly_the_registered_codes() -> None:
     used: dict[str, str] = {}
     for path in PACKAGE.rglob("*.py"):
         if "codes" not in path.parts:
@@ -20,6 +21,13 @@ def test_every_code_in_the_sources_is_registered() -> None:
                 used.setdefault(name, str(path.relative_to(PACKAGE)))
     missing = {n: where for n, where in used.items() if n not in CODES}
     assert not missing, f"add them to mirgen/diagnostics/codes: {missing}"
+    unused = sorted(set(CODES) - set(used))
+    assert not unused, f"nothing reports {unused}: another code is used in its place, or it is no longer needed"
+
+
+def test_no_code_and_no_title_is_given_twice() -> None:
+    for said in ([code.name for code in ALL], [code.title for code in ALL]):
+        assert not [each for each, count in Counter(said).items() if count > 1]
 
 
 def test_entries_are_well_formed() -> None:

@@ -71,6 +71,24 @@ def test_allocations_are_renumbered(every_construct: dict[str, Any]) -> None:
     assert found == {100, 101, 102}
 
 
+def test_a_static_is_known_by_its_crate(every_construct: dict[str, Any]) -> None:
+    """rustc writes the crate's own statics without its name, those of others with theirs."""
+
+    def identities(crate: str, own: str, mentioned: str) -> list[str]:
+        every_construct["crate_name"] = crate
+        (header,) = [h for h in every_construct["index"] if h["kind"] == "static"]
+        header["header"] = own
+        for alloc in every_construct["allocs"]:
+            if alloc.get("static"):
+                alloc["static"] = mentioned
+        return [a.identity for a in load(every_construct).allocs.values() if isinstance(a, MemoryAlloc) and a.static]
+
+    assert identities("t", "m::TABLE", "m::TABLE") == ["t::m::TABLE"]
+    assert identities("user", "OTHER", "t::m::TABLE") == ["t::m::TABLE"]
+    # A module that is named like a crate.
+    assert identities("user", "t::m::TABLE", "t::m::TABLE") == ["user::t::m::TABLE"]
+
+
 def _pointers(statements: tuple[s.Statement, ...]) -> list[p.PointerConst | p.SliceConst | p.IndirectConst]:
     from mirgen.mir.walk import constants_of
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
-from mirgen.errors import UnsupportedError
+from mirgen.errors import InternalError, UnsupportedError
 from mirgen.intrinsics import lookup
 from mirgen.lower.program import lower_program
 from mirgen.mir import body as m
@@ -160,6 +161,35 @@ def test_statics_keep_what_is_written(host: Host) -> None:
     assert int.from_bytes(out, "little") == 42
     text = host.lower(b.build(), allocs=allocs).text
     assert '@"__mirgen_alloc_2" = internal global' in text
+
+
+def test_a_static_of_several_documents_is_one_place(host: Host) -> None:
+    """Each document numbers allocations anew: who a static is says its identity, and pointers to it in constants."""
+    ty = host.ty
+    counter = ty.ptr(ty.u32, mut=True)
+
+    def run(allocs: dict[int, m.Alloc]) -> int:
+        b = BodyBuilder("k", args=[ty.ref(ty.u32, mut=True)], ret=ty.unit)
+        one, two = b.let(counter, use(pointer(counter, 2))), b.let(counter, use(pointer(counter, 7)))
+        held = b.let(counter, use(indirect(counter, 9)))
+        for each in (one, two, held):
+            b.assign(deref(each), binary("Add", deref(each), const(ty.u32, 1)))
+        b.assign(deref(b.arg(0)), use(deref(one)))
+        b.return_()
+        out = bytearray(4)
+        assert host.run(b.build(), args=[out], allocs=allocs) is None
+        return int.from_bytes(out, "little")
+
+    def static(identity: str, value: int = 40) -> m.Alloc:
+        return replace(memory(struct.pack("<I", value), align=4, static="COUNT"), identity=identity)
+
+    link = memory(bytes(8), (0, 8, 0))
+    same = static("t::COUNT")
+    assert run({2: same, 7: same, 8: same, 9: link}) == 43
+    # Statics of one name in two crates.
+    assert run({2: same, 7: static("other::COUNT"), 8: same, 9: link}) == 42
+    with pytest.raises(InternalError, match="`t::COUNT` has two different contents"):
+        run({2: same, 7: static("t::COUNT", 41), 8: same, 9: link})
 
 
 def test_function_pointers_in_tables(host: Host) -> None:

@@ -14,14 +14,13 @@ from mirgen.diagnostics.codes.code import Code
 
 __all__ = ["CODES", "Code", "explain", "find_code"]
 
+#: Every code, in the order of the modules.
+ALL = tuple(
+    code for module in (toolchain, kernels, closure, constructs, operations, targets) for code in module.CODES
+)  # fmt: skip
+
 #: Every code by its name.
-CODES = MappingProxyType(
-    {
-        code.name: code
-        for module in (toolchain, kernels, closure, constructs, operations, targets)
-        for code in module.CODES
-    }
-)
+CODES = MappingProxyType({code.name: code for code in ALL})
 
 
 def find_code(name: str) -> Code | None:

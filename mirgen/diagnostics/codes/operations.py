@@ -123,6 +123,14 @@ CODES = (
         """,
     ),
     code(
+        "MG0379",
+        "where a call stands in the source is not known",
+        """
+        `Location::caller()` and functions that are `#[track_caller]` need the file and line of a call, and rustc's text
+        has none for this one, as for calls that the compiler made itself. Call the function from code of your own.
+        """,
+    ),
+    code(
         "MG0410",
         "the simulator does not have a mathematical function",
         """
