@@ -581,7 +581,10 @@ class Block(Wire):
 
 
 class Body(Wire):
-    """``header`` is the path in the main dump's header, ``instance`` the one of the stable-mir side channel."""
+    """``header`` is the path in the main dump's header, ``instance`` the one of the stable-mir side channel.
+
+    ``span`` is where the return type stands, or would.
+    """
 
     kind: Literal["fn", "const", "static", "static_mut", "promoted", "anon"]
     header: str

@@ -77,29 +77,27 @@ fn tower(function: &ItemFn, cfgs: &[Attribute]) -> TokenStream {
             (quote! { #name: #ty }, name)
         })
         .unzip();
+    // rustc says of a function where its return type stands and where it is called: both are the kernel's name.
+    let at = Span::call_site().located_at(name.span());
     let mut levels = TokenStream::new();
     let mut callee = name.clone();
     for level in 1..=DEEP_LEVELS {
         let deep = (level > LEVELS).then(|| quote! { #[cfg(mirgen_deep)] });
-        let caller = format_ident!(
-            "__mirgen_kernel_{}_L{}",
-            name.unraw(),
-            level,
-            span = Span::call_site()
-        );
-        let call = quote! { #callee(#(#args),*) };
+        let caller = format_ident!("__mirgen_kernel_{}_L{}", name.unraw(), level, span = at);
+        let call = quote_spanned! { at=> #callee(#(#args),*) };
         let body = if unsafety.is_some() {
             quote! { unsafe { #call } }
         } else {
             call
         };
+        let result = quote_spanned! { at=> -> () };
         levels.extend(quote! {
             #(#cfgs)*
             #deep
             #[doc(hidden)]
             #[inline]
             #[allow(non_snake_case, dead_code, private_interfaces, elided_lifetimes_in_paths, unreachable_pub, clippy::all, clippy::pedantic)]
-            pub #unsafety fn #caller #generics (#(#params),*) #where_clause { #body }
+            pub #unsafety fn #caller #generics (#(#params),*) #result #where_clause { #body }
         });
         callee = caller;
     }
@@ -112,6 +110,6 @@ fn parameter_name(param: &PatType) -> Ident {
         Pat::Ident(name) => name.ident.clone(),
         _ => format_ident!("_unnamed"),
     };
-    name.set_span(Span::mixed_site());
+    name.set_span(Span::mixed_site().located_at(name.span()));
     name
 }

@@ -299,6 +299,7 @@ pub enum ItemKind {
     TrivialConst,
 }
 
+/// `span` is where its return type stands, or would.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Body {
     pub kind: ItemKind,

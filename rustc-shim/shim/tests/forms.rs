@@ -436,3 +436,35 @@ fn spans_may_name_any_file() {
         assert!(parse_dump(&text.replace("bb0[0]", wrong), None, Grammar::newest(), &Selection::all()).is_err());
     }
 }
+
+#[test]
+fn every_argument_has_its_name() {
+    let zst = "const ConstValue(ZeroSized: core::marker::PhantomData<u8>)";
+    let body = |header: &str, debug: &[&str]| {
+        let lines: String = debug.iter().map(|line| format!("    debug {line};\n")).collect();
+        let unit = "core::marker::PhantomData<u8>";
+        let text = format!("fn {header}(_1: {unit}, _2: u32, _3: {unit}) -> () {{\n{lines}    let mut _0: ();\n    scope 1 {{\n        debug inner => {zst};\n    }}\n\n    bb0: {{\n        return;\n    }}\n}}\n");
+        let parsed = snippet(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let named = |at: usize| parsed.parts.bodies[0].locals[at].name.clone().unwrap_or_default();
+        [named(1), named(2), named(3)]
+    };
+    let constant = |name: &str| format!("{name} => {zst}");
+    let (a, c) = (constant("a"), constant("c"));
+    assert_eq!(body("f", &["a => _1", "b => _2", "c => _3"]), ["a", "b", "c"]);
+    assert_eq!(body("f", &[&a, "b => _2", &c]), ["a", "b", "c"]);
+    assert_eq!(body("f", &[&a, "b => _2", "c => _3"]), ["a", "b", "c"]);
+    // One too few or too many: whose they are is not known.
+    assert_eq!(body("f", &["b => _2", &c]), ["", "b", ""]);
+    assert_eq!(body("f", &[&a, "b => _2", "c => _3", &c]), ["", "b", "c"]);
+    // What a closure captures looks like an argument.
+    assert_eq!(body("f::{closure#0}", &[&a, "b => _2", &c]), ["", "b", ""]);
+}
+
+#[test]
+fn a_body_stands_where_its_return_type_does() {
+    let text = "fn f() -> () {\n    let mut _0: (); // return place in scope 0 at src/lib.rs:3:8: 3:13\n\n    bb0: {\n        return; // bb0[0]: scope 0 at src/lib.rs:4:1: 4:2\n    }\n}\n";
+    let parsed = snippet(text).unwrap_or_else(|error| panic!("{error}"));
+    let span = parsed.parts.bodies[0].span.expect("a span") as usize;
+    let span = &parsed.parts.spans[span];
+    assert_eq!((span.line, span.col, span.end_line, span.end_col), (3, 8, 3, 13));
+}

@@ -14,6 +14,27 @@ struct Frame {
     locals: Vec<Option<Local>>,
     scopes: Vec<Option<Scope>>,
     names: Vec<(u32, String)>,
+    /// Arguments that rustc shows as constants, which it does with those of no size, in order.
+    constant_args: Vec<String>,
+}
+
+impl Frame {
+    /// Gives the locals the names of their variables.  Where as many arguments are left as constants they are each
+    /// other's, but not in a closure: captured variables look the same.
+    fn name_locals(&mut self, arg_count: usize, is_closure: bool) {
+        for (local, name) in std::mem::take(&mut self.names) {
+            if let Some(Some(found)) = self.locals.get_mut(local as usize) {
+                found.name.get_or_insert(name);
+            }
+        }
+        let unnamed: Vec<&mut Local> =
+            self.locals.iter_mut().skip(1).take(arg_count).flatten().filter(|local| local.name.is_none()).collect();
+        if !is_closure && unnamed.len() == self.constant_args.len() {
+            for (local, name) in unnamed.into_iter().zip(std::mem::take(&mut self.constant_args)) {
+                local.name = Some(name);
+            }
+        }
+    }
 }
 
 impl<'a> Reader<'a, '_> {
@@ -31,11 +52,7 @@ impl<'a> Reader<'a, '_> {
         if self.pos < self.src().len() {
             self.expect("\n", "the end of a body")?;
         }
-        for (local, name) in std::mem::take(&mut frame.names) {
-            if let Some(Some(found)) = frame.locals.get_mut(local as usize) {
-                found.name.get_or_insert(name);
-            }
-        }
+        frame.name_locals(arg_count as usize, header.ends_with('}'));
         let locals: Option<Vec<Local>> = frame.locals.into_iter().collect();
         let Some(locals) = locals else {
             return Err(self.error_at(start, "body with an undeclared local"));
@@ -44,7 +61,8 @@ impl<'a> Reader<'a, '_> {
         let Some(scopes) = scopes else {
             return Err(self.error_at(start, "body with a missing scope"));
         };
-        Ok(Body { kind, header, instance: None, ctfe, promoted, arg_count, locals, scopes, blocks, span: None })
+        let span = locals.first().and_then(|place| place.span);
+        Ok(Body { kind, header, instance: None, ctfe, promoted, arg_count, locals, scopes, blocks, span })
     }
 
     /// `const PATH: TY = const VALUE;`
@@ -127,7 +145,7 @@ impl<'a> Reader<'a, '_> {
                 }
             }
             if self.eat("debug ") {
-                self.debug_line(frame)?;
+                self.debug_line(frame, open.len() == 1)?;
             } else if self.eat("let ") {
                 self.let_line(frame)?;
             } else if self.eat("scope ") {
@@ -156,7 +174,8 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// `debug NAME => VALUE;`, or for a part of a variable `debug ((NAME: TY).0: TY) => VALUE;`.
-    fn debug_line(&mut self, frame: &mut Frame) -> Res<()> {
+    /// The variables of the `outermost` scope are the arguments, and what a closure has captured.
+    fn debug_line(&mut self, frame: &mut Frame, outermost: bool) -> Res<()> {
         let name = self.ident();
         if name.is_empty() {
             self.debug_fragment()?;
@@ -169,6 +188,9 @@ impl<'a> Reader<'a, '_> {
             }
         } else {
             self.operand()?;
+            if outermost && !name.is_empty() {
+                frame.constant_args.push(name.to_owned());
+            }
         }
         self.expect(";", "debug")?;
         self.in_scope_comment(" in ").map(|_| ())
