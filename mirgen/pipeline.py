@@ -175,7 +175,8 @@ def build(options: BuildOptions, progress: Progress | None = None) -> BuildResul
     fingerprint = _fingerprint(made, options)
     manifest = _emit(options, made, closed, folder, fingerprint, progress)
     seconds = time.perf_counter() - start
-    progress.status("Finished", f"{len(manifest.kernels)} kernel(s) for {', '.join(options.archs)} in {seconds:.2f} s")
+    made_for = ", ".join(options.archs) or "the simulator"
+    progress.status("Finished", f"{len(manifest.kernels)} kernel(s) for {made_for} in {seconds:.2f} s")
     return BuildResult(folder.root / MANIFEST_NAME, manifest, made, progress.times)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mirgen.diagnostics import MessageFormat, Palette, Renderer, SourceMap, report, wants_colour
 from mirgen.errors import Diagnostic, InvalidInputError, Location, MirgenError, ToolError, UnsupportedError
-from mirgen.runtime.errors import DeviceError
+from mirgen.runtime.errors import DeviceError, OutputError
 
 OK = 0
 INTERNAL = 1
@@ -27,10 +27,6 @@ INTERRUPTED = 130
 _RUST_TOOLS = frozenset({"rustc", "cargo", "rust-src", "mirgen-rustc", "mirgen"})
 _DEVICE_TOOLS = frozenset({"simulator", "device", "driver", "cuda driver", "cuda"})
 _PLACE = re.compile(r"^(?P<file>.*):(?P<line>\d+):(?P<col>\d+)$")
-
-
-class OutputError(MirgenError):
-    """A file that the user asked for could not be written."""
 
 
 def exit_code(error: MirgenError) -> int:

@@ -66,8 +66,3 @@ def print_json(result: BuildResult) -> None:
 
 def _status(verb: str, rest: str) -> None:
     click.echo(status_line(verb, rest), err=True)
-
-
-def short_type(rust_type: str) -> str:
-    """A Rust type as users write it: with the prelude's names for the device library's types."""
-    return rust_type.replace("mirgen_device::", "")

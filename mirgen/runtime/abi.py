@@ -70,8 +70,10 @@ class Param:
 
     @property
     def shown(self) -> str:
-        """The type as users write it: rustc's text without erased lifetimes."""
-        return re.sub(r"<'(?:\{erased\}|_)>|'(?:\{erased\}|_),? ?", "", self.rust_type)
+        """The type as users write it: rustc's text without erased lifetimes, the device library's types by the names
+        that its prelude has for them."""
+        without_paths = re.sub(r"\bmirgen_device::(?:\w+::)*", "", self.rust_type)
+        return re.sub(r"<'(?:\{erased\}|_)>|'(?:\{erased\}|_),? ?", "", without_paths)
 
     @property
     def is_str(self) -> bool:

@@ -33,6 +33,10 @@ class Site:
     location: str | None = None
 
 
+class OutputError(MirgenError):
+    """A file that the user asked for could not be written."""
+
+
 class DeviceError(MirgenError):
     """A kernel failed while it ran.  ``block`` and ``thread`` are ``None`` where nobody knows."""
 

@@ -32,9 +32,11 @@ _LIST = re.compile(r"^\[(?P<items>[^;]*)\]$")
 def parse_argument(kernel: KernelSpec, param: Param, text: str, folder: Path | None = None) -> object:
     """The value of ``--arg NAME=text``, ready for a launch.
 
-    Scalars are Rust literals (``2.0``, ``0xff_u32``, ``true``, ``'x'``).  Arrays are ``@file.npy``, ``[1, 2, 3]``,
-    ``[0.0; 64]``, ``zeros(N)``, ``ones(N)``, ``full(N, v)``, ``arange(N)`` or ``random(N, seed)`` (in [0, 1), or the
-    whole range of an integer).  Raises :class:`ArgumentTypeError` or :class:`ArgumentValueError`.
+    Scalars are Rust literals (``2.0``, ``0xff_u32``, ``true``, ``'x'``), ``()`` for all types of no size.  Arrays are
+    ``@file.npy``, ``[1, 2, 3]``, ``[0.0; 64]``, ``zeros(N)``, ``ones(N)``, ``full(N, v)``, ``arange(N)`` or
+    ``random(N, seed)`` (in [0, 1), or the whole range of an integer).
+
+    Raises :class:`ArgumentTypeError` or :class:`ArgumentValueError`.
     """
     where = f"{kernel.name}: argument `{param.name}`"
     text = text.strip()
@@ -44,6 +46,8 @@ def parse_argument(kernel: KernelSpec, param: Param, text: str, folder: Path | N
         return text
     ty = rust_type(param.elem or param.rust_type)
     by_value = param.kind in ("scalar", "aggregate")
+    if by_value and param.size == 0 and text == "()":
+        return ()
     if ty is None:
         raise ArgumentTypeError(f"a `{param.shown}` can only be given as a file: {param.name}=@file.npy", where)
     if by_value and not ty.shape:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirgen.errors import InvalidInputError
+from mirgen.runtime.errors import OutputError
 
 
 def read_npy(path: Path) -> NDArray[Any]:
@@ -34,7 +35,12 @@ def read_npy(path: Path) -> NDArray[Any]:
 
 
 def write_npy(path: Path, array: NDArray[Any]) -> None:
-    """Writes ``array`` to ``path``, whole or not at all.  Raises :class:`InvalidInputError` where it can't."""
+    """Writes ``array`` to ``path``, whole or not at all.
+
+    Raises :class:`OutputError` where it can't, :class:`InvalidInputError` for an array of Python objects.
+    """
+    if array.dtype.hasobject:
+        raise InvalidInputError("an array of Python objects is not written", str(path))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -46,5 +52,5 @@ def write_npy(path: Path, array: NDArray[Any]) -> None:
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
-    except (OSError, ValueError) as error:
-        raise InvalidInputError(f"cannot be written: {error}", str(path)) from None
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None

@@ -81,7 +81,9 @@ def pack(kernel: KernelSpec, args: Sequence[object], kwargs: Mapping[str, object
 
 
 def pack_value(param: Param, value: object, where: str) -> bytes:
-    """The ``param.size`` bytes of a value that is passed by value."""
+    """The ``param.size`` bytes of a value that is passed by value; ``()`` is one of every type that has none."""
+    if param.size == 0 and _is_empty(cast("Any", value)):
+        return b""
     known = rust_type(param.rust_type)
     if known is None or known.size != param.size:
         return _aggregate(param, value, where)
@@ -92,6 +94,10 @@ def pack_value(param: Param, value: object, where: str) -> bytes:
         _check_values(array, known, where)
         return np.ascontiguousarray(array).tobytes()
     return pack_scalar(known, value, where)
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, (tuple, bytes)) and not value
 
 
 def pack_scalar(ty: RustType, value: object, where: str) -> bytes:

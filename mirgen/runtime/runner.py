@@ -33,7 +33,7 @@ def run_kernel(
     """Parses ``args`` against the kernel's parameters, launches, writes the arrays named in ``out``.
 
     Everything is checked before the launch.  Raises :class:`InvalidInputError` for what the user wrote,
-    :class:`DeviceError` for what the kernel did.
+    :class:`DeviceError` for what the kernel did, :class:`OutputError` for a file that cannot be written after all.
     """
     spec, out = kernel.spec, out or {}
     params = {param.name: param for param in spec.arguments}

@@ -18,14 +18,14 @@ from mirgen.targets.host_abi import ENTRY
 
 
 class SimExecutor:
-    """Runs kernels of one host module in the simulator's worker."""
+    """Runs kernels of one host module in the simulator's worker, with statics that no other executor sees."""
 
     def __init__(
         self, module: SimModule, options: SimOptions | None = None, simulator: Simulator | None = None
     ) -> None:
         self.max_shared = MAX_SHARED
-        self._module = module
         self._simulator = simulator or default_simulator()
+        self._module = self._simulator.instance(module, self)
         self.options = options or SimOptions()
         self._simulator.warm()
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mirgen.link.manifest import load_manifest
-from tests.cli.support import FIXTURE, Done, Mirgen, make_crate
+from tests.cli.support import FIXTURE, PRELUDE, Done, Mirgen, make_crate
 
 GRID = ("--grid", "4", "--block", "256")
 VALUES = ("--arg", "a=2.0", "--arg", "x=@x.npy", "--arg", "y=@y.npy")
@@ -50,6 +50,44 @@ def test_what_was_built_for_other_architectures_stays(mirgen: Mirgen, built: Don
     done = mirgen.build("saxpy", "-q", cwd=crate, verb="asm")
     assert done.out.startswith("// saxpy for sm_80: ")
     assert load_manifest(mirgen.target / "mirgen" / "debug" / "archs").artifact("sm_100")
+
+
+STATICS = """
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+static COUNTER: AtomicU32 = AtomicU32::new(5);
+
+#[inline(never)]
+fn bump(by: u32) {
+    COUNTER.fetch_add(by, Ordering::Relaxed);
+}
+
+#[kernel]
+pub fn count(_unit: (), mut y: Disjoint<[u32]>, marker: PhantomData<u8>) {
+    let _ = marker;
+    bump(10);
+    if let Some(y) = y.get_mut(thread::index_1d()) {
+        *y = COUNTER.load(Ordering::Relaxed);
+    }
+}
+"""
+
+
+def test_statics_and_parameters_of_no_size(mirgen: Mirgen, built: Done, tmp_path: Path) -> None:
+    """A static that two functions name is one place; what has no size has its name all the same."""
+    crate = make_crate(tmp_path / "crate", PRELUDE + STATICS, name="statics")
+    args = ("--grid", "1", "--block", "1", "--arg", "y=[0]", "--arg", "marker=()")
+    done = mirgen.build("count", *args, cwd=crate, verb="run")
+    assert done.code == 2 and "argument `_unit` is missing: count(_unit: (), y: Disjoint<[u32]>, " in done.err, done.err
+    assert "    Finished 1 kernel(s) for the simulator in " in done.err
+    done = mirgen.build("count", *args, "--arg", "_unit=()", "-q", cwd=crate, verb="run")
+    assert (done.code, done.out) == (0, "y: Disjoint<[u32]>, 1 element\n[15]\n"), done.err
+    (kernel,) = load_manifest(mirgen.target / "mirgen" / "debug" / "statics").kernels
+    assert [param.name for param in kernel.params] == ["_unit", "y", "marker"]
+    assert kernel.span is not None
+    line = (PRELUDE + STATICS).splitlines()[kernel.span.line - 1]
+    assert (kernel.span.file, line[kernel.span.col - 1 :]) == ("src/lib.rs", line.removeprefix("pub fn "))
 
 
 def test_a_summary_without_out(mirgen: Mirgen, manifest: tuple[str, str], place: Path) -> None:

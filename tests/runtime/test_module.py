@@ -23,7 +23,7 @@ from mirgen.runtime.errors import (
     Site,
 )
 from mirgen.runtime.runner import parse_assignment, run_kernel
-from mirgen.runtime.sim.client import default_simulator
+from mirgen.runtime.sim.client import Simulator, default_simulator
 from mirgen.runtime.sim.launch import SimModule, SimOptions
 from mirgen.runtime.simulated import SimExecutor
 
@@ -84,6 +84,21 @@ SPEC = KernelSpec(
 )
 
 
+#: Adds 1 to a static and shows it.
+COUNT = """
+@counter = internal global i32 5
+define void @mirgen.kernel.count(i8* %ctx, i8* %args) {
+  %y.pp = bitcast i8* %args to i32**
+  %y = load i32*, i32** %y.pp
+  %old = load i32, i32* @counter
+  %new = add i32 %old, 1
+  store i32 %new, i32* @counter
+  store i32 %new, i32* %y
+  ret void
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def m() -> Iterator[Module]:
     sim = SimModule(SAXPY, ("mirgen.kernel.saxpy",), (Site("x[{}] is not a number", "src/lib.rs:7:13"),))
@@ -93,6 +108,52 @@ def m() -> Iterator[Module]:
 
 def data(count: int = 1000) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     return np.arange(count, dtype=np.float32), np.ones(count, np.float32)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_statics_start_anew_with_every_load(restarts: bool) -> None:
+    """As on a GPU, where every load has memory of its own; within one they last from launch to launch."""
+    simulator = Simulator()
+    spec = KernelSpec("count", (Param("y", "Disjoint<[u32]>", "disjoint", 0, 16, 8, "u32", 4, True),))
+    module = SimModule(COUNT, ("mirgen.kernel.count",))
+
+    def load() -> Module:
+        return Module("demo", [spec], SimExecutor(module, SimOptions(), simulator), "sim")
+
+    def count(of: Module) -> int:
+        y = np.zeros(1, np.uint32)
+        of.count[1, 1](y)
+        return int(y[0])
+
+    first, second = load(), load()
+    assert [count(first), count(first), count(second), count(first)] == [6, 7, 6, 8]
+    if restarts:
+        simulator.close()
+        assert [count(second), count(load())] == [6, 6]
+    else:
+        assert [count(second), count(load()), count(load())] == [7, 6, 6]
+    simulator.close()
+
+
+def test_code_that_nobody_holds_is_unloaded() -> None:
+    simulator = Simulator()
+    spec = KernelSpec("count", (Param("y", "Disjoint<[u32]>", "disjoint", 0, 16, 8, "u32", 4, True),))
+    # A static of a size that shows.
+    module = SimModule(COUNT.replace("5\n", "5\n@big = global [16777216 x i8] zeroinitializer\n", 1),
+                       ("mirgen.kernel.count",))  # fmt: skip
+
+    def resident() -> int:
+        lines = Path(f"/proc/{simulator.worker_id}/status").read_text().splitlines()
+        return int(next(line.split()[1] for line in lines if line.startswith("VmData:"))) >> 10
+
+    def once() -> int:
+        made = Module("demo", [spec], SimExecutor(module, SimOptions(), simulator), "sim")
+        made.count[1, 1](np.zeros(1, np.uint32))
+        return resident()
+
+    first = once()
+    assert max(once() for _ in range(8)) < first + 4 * 16
+    simulator.close()
 
 
 def test_every_way_to_launch(m: Module) -> None:

@@ -11,6 +11,7 @@ import pytest
 from mirgen.errors import InvalidInputError
 from mirgen.runtime.abi import KernelSpec, Param
 from mirgen.runtime.errors import ArgumentTypeError, ArgumentValueError
+from mirgen.runtime.literal import parse_argument
 from mirgen.runtime.packing import pack, pack_value
 from mirgen.runtime.rust_types import rust_type
 
@@ -244,12 +245,26 @@ def test_types_with_a_size_only(text: str) -> None:
     assert rust_type(text) is None
 
 
+@pytest.mark.parametrize("ty", ["()", "core::marker::PhantomData<u8>", "[u32; 0]", "Marker"])
+def test_a_value_of_no_size(ty: str) -> None:
+    kernel = KernelSpec("k", (Param("a", ty, "aggregate", 0, 0, 1), Param("b", "u32", "scalar", 0, 4, 4)))
+    assert pack(kernel, [(), 7]).block == b"\x07\0\0\0" == pack(kernel, [b"", 7]).block
+    assert parse_argument(kernel, kernel.params[0], "()") == ()
+    for wrong in ((1,), b"x", 0, None):
+        with pytest.raises((ArgumentTypeError, ArgumentValueError)):
+            pack(kernel, [wrong, 7])
+    with pytest.raises(ArgumentTypeError):
+        pack(KernelSpec("k", (Param("a", "Pair", "aggregate", 0, 8, 4),)), [()])
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
         ("&'{erased} [f32]", "&[f32]"),
         ("&'{erased} mut [u8]", "&mut [u8]"),
-        ("mirgen_device::Disjoint<'{erased}, [f32]>", "mirgen_device::Disjoint<[f32]>"),
+        ("mirgen_device::Disjoint<'{erased}, [f32]>", "Disjoint<[f32]>"),
+        ("mirgen_device::Disjoint<[f32], mirgen_device::space::Chunks<4>>", "Disjoint<[f32], Chunks<4>>"),
+        ("&my_mirgen_device::Disjoint", "&my_mirgen_device::Disjoint"),
         ("View<'_>", "View"),
         ("[f32; 4]", "[f32; 4]"),
     ],

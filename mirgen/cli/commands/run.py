@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirgen.cli.command import CargoCommand, option
-from mirgen.cli.exit import OutputError
 from mirgen.cli.flags import build_flags, build_options
 from mirgen.cli.listings import alone_if_need_be
-from mirgen.cli.summary import short_type, shown
+from mirgen.cli.summary import shown
 from mirgen.diagnostics import status_line
 from mirgen.errors import InvalidInputError
 from mirgen.pipeline import BuildOptions, Progress, build
 from mirgen.runtime import Kernel, LaunchConfig, Module, SimOptions
+from mirgen.runtime.errors import OutputError
 from mirgen.runtime.loading import module_of, options_from_environment
 from mirgen.runtime.runner import parse_assignment, run_kernel
 
@@ -92,12 +92,7 @@ def command(
     if not quiet:
         _status("Running", f"{chosen.spec.name}[{_dims(grid)}, {_dims(block)}] on {module.device}")
     start = time.perf_counter()
-    try:
-        result = run_kernel(chosen, config, given, files)
-    except InvalidInputError as error:
-        if error.message.startswith("cannot be written"):
-            raise OutputError(f"{error.where}: {error.message}") from None
-        raise
+    result = run_kernel(chosen, config, given, files)
     if not quiet:
         _status("Finished", f"{chosen.spec.name} in {time.perf_counter() - start:.2f} s")
         for name, path in files.items():
@@ -105,7 +100,7 @@ def command(
     if not files:
         for param in chosen.spec.arguments:
             if param.mutable and param.name in result.arrays:
-                click.echo(describe_array(param.name, short_type(param.shown), result.arrays[param.name]))
+                click.echo(describe_array(param.name, param.shown, result.arrays[param.name]))
 
 
 def describe_array(name: str, rust_type: str, array: NDArray[Any]) -> str:
@@ -154,7 +149,7 @@ def _kernel(module: Module, name: str | None) -> Kernel:
     kernels = list(module.kernels.values())
     if len(kernels) == 1:
         return kernels[0]
-    listed = "\n".join(f"  {short_type(kernel.spec.signature)}" for kernel in kernels)
+    listed = "\n".join(f"  {kernel.spec.signature}" for kernel in kernels)
     raise InvalidInputError(f"which kernel? The crate has:\n{listed}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import mmap
 import os
 import socket
@@ -12,7 +13,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,11 +32,11 @@ _SCHEDULES: Final[Mapping[str, int]] = {
 
 @dataclass(slots=True)
 class _Worker:
-    """One running process and what it knows."""
+    """One running process and what it knows; ``modules`` are instances by place."""
 
     process: subprocess.Popen[bytes]
     sock: socket.socket
-    modules: set[str] = field(default_factory=set[str])
+    modules: dict[str, int] = field(default_factory=dict[str, int])
     buffers: set[int] = field(default_factory=set[int])
 
     def kill(self) -> int:
@@ -60,6 +61,8 @@ class Simulator:
         self._worker: _Worker | None = None
         self._native: dict[str, _Native] = {}
         self._drop: deque[int] = deque()
+        self._unload: deque[int] = deque()
+        self._instances = itertools.count(1)
         self._status_fd = -1
         self._status = layout.StatusPage()
         itself = weakref.ref(self)
@@ -71,6 +74,13 @@ class Simulator:
         """Compiles ``module`` if need be; tells for each kernel whether it reaches a barrier."""
         with self._lock:
             return self._load(module, opt_level).coroutines
+
+    def instance(self, module: SimModule, owner: object) -> SimModule:
+        """``module`` with statics of its own, which start from their initial values and are ``owner``'s: gone when it
+        is."""
+        number = next(self._instances)
+        weakref.finalize(owner, self._unload.append, number)
+        return replace(module, instance=number)
 
     def warm(self) -> None:
         """Starts the worker, without waiting for it."""
@@ -95,13 +105,13 @@ class Simulator:
             for buffer in new:
                 weakref.finalize(buffer, self._drop.append, buffer.id)
             header = {
-                "op": "launch", "module": module.key(options.opt_level), "kernel": launch.kernel,
+                "op": "launch", "module": module.place(options.opt_level), "kernel": launch.kernel,
                 "grid": launch.grid, "block": launch.block,
                 "static_shared": launch.static_shared, "dynamic_shared": launch.dynamic_shared,
                 "schedule": _SCHEDULES[options.schedule], "seed": options.seed, "os_threads": options.os_threads,
                 "pointers": [(p.at, p.buffer.id, p.offset, p.nbytes) for p in launch.pointers],
                 "writable": sorted({p.buffer.id for p in launch.pointers if p.writable}),
-                "new": [(buffer.id, buffer.capacity) for buffer in new], "drop": drop,
+                "new": [(buffer.id, buffer.capacity) for buffer in new], "drop": drop, "unload": self._unloaded(worker),
             }  # fmt: skip
             ctypes.memset(ctypes.addressof(self._status), 0, ctypes.sizeof(self._status))
             try:
@@ -203,28 +213,39 @@ class Simulator:
             case _:
                 raise InternalError(reply["message"])
 
+    def _unloaded(self, worker: _Worker) -> list[str]:
+        """Modules of the worker whose owners are gone."""
+        gone: set[int] = set()
+        while self._unload:
+            gone.add(self._unload.popleft())
+        places = sorted(place for place, instance in worker.modules.items() if instance in gone)
+        for place in places:
+            del worker.modules[place]
+        return places
+
     def _load(self, module: SimModule, opt_level: int) -> _Native:
-        key = module.key(opt_level)
+        key, place = module.key(opt_level), module.place(opt_level)
         worker = self._start()
         native = self._native.get(key)
-        if native is not None and key in worker.modules:
+        if native is not None and place in worker.modules:
             return native
         try:
             if native is None:
                 cache = None if module.cache is None else f"{module.cache.absolute()}.O{opt_level}"
                 header = {
-                    "op": "compile", "module": key, "kernels": module.kernels, "opt_level": opt_level, "cache": cache,
+                    "op": "compile", "module": place, "key": key, "kernels": module.kernels, "opt_level": opt_level,
+                    "cache": cache,
                 }  # fmt: skip
                 reply, image = self._request(worker, header, module.text.encode())
                 native = self._native[key] = _Native(image, reply["coroutines"])
             else:
-                header = {"op": "load", "module": key, "coroutines": native.coroutines}
+                header = {"op": "load", "module": place, "coroutines": native.coroutines}
                 self._request(worker, header, native.image)
         except WorkerDiedError as death:
             names = ", ".join(module.kernels)
             message = f"the worker died ({death}) while LLVM compiled {names}"
             raise ToolError("simulator", message, status=death.status) from death
-        worker.modules.add(key)
+        worker.modules[place] = module.instance
         return native
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 import os
 import platform
@@ -93,6 +94,7 @@ class Engine:
         self._status = status
         self._alive = alive
         self._modules: dict[str, LoadedModule] = {}
+        self._loads = itertools.count()
         self._maps: dict[int, GuardedMap] = {}
         self._threads: list[_BlockThread] = []
         self._run = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._jit.run_address)
@@ -102,8 +104,12 @@ class Engine:
     # ---- modules and memory ------------------------------------------------------------------------------
 
     def load(self, module: str, code: NativeCode) -> None:
-        """Links native code under a new name."""
-        self._modules[module] = self._jit.load(code, f"{module}.{len(self._modules)}")
+        """Links native code, with memory of its own, under a new name."""
+        self._modules[module] = self._jit.load(code, f"{module}.{next(self._loads)}")
+
+    def unload(self, module: str) -> None:
+        """Forgets a module and frees its memory."""
+        self._modules.pop(module, None)
 
     def map(self, buffer: int, fd: int, capacity: int) -> None:
         """Maps a caller's buffer and closes the descriptor."""

@@ -33,19 +33,25 @@ class SimOptions:
 class SimModule:
     """Host IR with its entries; ``sites`` explains the numbers that panics and barriers report.
 
-    Native code is kept in ``cache`` plus the optimisation level, where that is a path.
+    Native code is kept in ``cache`` plus the optimisation level, where that is a path.  Modules that differ in
+    ``instance`` only share it, but each has statics of its own.
     """
 
     text: str = field(repr=False)
     kernels: tuple[str, ...]
     sites: tuple[Site, ...] = ()
     cache: Path | None = None
+    instance: int = 0
 
     def key(self, opt_level: int) -> str:
         """A name for the native code."""
         digest = hashlib.sha256(self.text.encode())
         digest.update(repr((self.kernels, opt_level)).encode())
         return digest.hexdigest()
+
+    def place(self, opt_level: int) -> str:
+        """A name for the native code with its memory."""
+        return f"{self.key(opt_level)}.{self.instance}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,8 @@ def _serve(engine: Engine, header: wire.Header, payload: bytes, fds: list[int]) 
         case "launch":
             for buffer in header["drop"]:
                 engine.unmap(buffer)
+            for module in header["unload"]:
+                engine.unload(module)
             for (buffer, capacity), fd in zip(header["new"], fds, strict=True):
                 engine.map(buffer, fd, capacity)
             result = engine.launch(
@@ -91,7 +93,7 @@ def _compiled(header: wire.Header, text: str) -> NativeCode:
     """From the cache's file, where the caller names one and it is of this text, LLVM and CPU."""
     if header["cache"] is None:
         return compile_module(text, header["kernels"], header["opt_level"])
-    path, key = Path(header["cache"]), f"{header['module']}.{machine_key()}"
+    path, key = Path(header["cache"]), f"{header['key']}.{machine_key()}"
     cached = read_cached(path, key)
     if cached is not None:
         return NativeCode(*cached)
