@@ -75,8 +75,6 @@ def scalar_constant(scalar: ScalarLayout, bits: int) -> ir.Value:
 def _scalar(fx: FunctionContext, layout: Layout, bits: int, size: int) -> Value:
     if not isinstance(layout.repr, ReprScalar) or layout.repr.value.size != size:
         raise fx.internal(f"a scalar constant of {size} bytes for the layout {layout.repr}")
-    if layout.repr.value.primitive == "f128":
-        raise fx.unsupported("MG0354", "`f128` is not supported on the GPU", helps=("use `f64`",))
     return Scalar(scalar_constant(layout.repr.value, bits), layout)
 
 
@@ -101,13 +99,8 @@ def _unevaluated(fx: FunctionContext, const: UnevaluatedConst) -> Value:
 
 
 def _address(fx: FunctionContext, alloc: int, offset: int) -> ir.Value:
-    """A pointer into an allocation; refusals get the span of the statement."""
-    try:
-        base = lower_alloc(fx.cx, alloc)
-    except UnsupportedError as error:
-        first = error.diagnostics[0]
-        raise fx.unsupported(first.code, first.message, notes=first.notes, helps=first.helps) from None
-    return interior(base, offset)
+    """A pointer into an allocation."""
+    return interior(lower_alloc(fx.cx, alloc), offset)
 
 
 def _known_align(cx: ModuleContext, alloc: int, offset: int) -> int:

@@ -202,6 +202,14 @@ class FunctionContext:
             )
         )  # fmt: skip
 
+    def placed(self, error: UnsupportedError) -> UnsupportedError:
+        """``error`` with the span and the chain wherever it has no span of its own."""
+        found: list[Diagnostic] = []
+        for d in error.diagnostics:
+            here = self.unsupported(d.code, d.message, label=d.label, notes=d.notes, helps=d.helps)
+            found.extend(here.diagnostics if d.location is None else (d,))
+        return UnsupportedError(*found)
+
     def internal(self, message: str) -> InternalError:
         """The error to raise for a fault of mirgen itself: carries the MIR statement."""
         return InternalError(f"{message} (in {self.body.name})", statement=self.statement_text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from mirgen.errors import MirgenError
+from mirgen.errors import MirgenError, UnsupportedError
 from mirgen.lower import types
 from mirgen.lower.context import FunctionContext, ModuleContext, body_span
 from mirgen.lower.debuginfo import DebugInfo
@@ -33,6 +33,8 @@ def lower_body(
         if debug is not None:
             debug.begin(fx, body_span(body))
         _define(fx, reverse_postorder(body), debug)
+    except UnsupportedError as error:
+        raise fx.placed(error) from None
     except MirgenError:
         raise
     except Exception as error:

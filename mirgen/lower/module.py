@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 
 from llvmlite import ir
 
@@ -24,6 +25,7 @@ from mirgen.lower.value import is_zst
 from mirgen.mir import rvalue as r
 from mirgen.mir import statement as s
 from mirgen.mir.body import Body, FnKey, Program
+from mirgen.mir.names import readable
 from mirgen.mir.place import Constant, Operand, ZstConst
 from mirgen.mir.ty import ClosureTy, FnDefTy, Ty
 from mirgen.mir.tyof import place_ty
@@ -154,7 +156,8 @@ def _declare(cx: ModuleContext, calls: dict[FnKey, tuple[Ty, ...]]) -> None:
 
 
 def _function_type(cx: ModuleContext, key: FnKey, body: Body) -> ir.FunctionType | None:
-    """``None`` where a layout is missing: that is reported, and calls of the function are then refused too."""
+    """``None`` where a layout is missing or a type cannot be passed: that is reported, and calls of the function are
+    then refused too."""
     layouts = [cx.find_layout(local.ty) for local in body.locals[: body.arg_count + 1]]
     for local, layout in zip(body.locals, layouts, strict=False):
         if layout is None:
@@ -164,7 +167,12 @@ def _function_type(cx: ModuleContext, key: FnKey, body: Body) -> ir.FunctionType
             )  # fmt: skip
             return None
     known = [layout for layout in layouts if layout is not None]
-    return FnAbi(tuple(known[1:]), known[0], cx.target.hidden_ctx).function_type()
+    try:
+        return FnAbi(tuple(known[1:]), known[0], cx.target.hidden_ctx).function_type()
+    except UnsupportedError as error:
+        at, notes = location(body_span(body)), (f"in the signature of `{readable(body.name)}`", cx.chain(key))
+        cx.diagnostics.extend(replace(found, location=at, notes=notes) for found in error.diagnostics)
+        return None
 
 
 def _nonnull(cx: ModuleContext, function: ir.Function, body: Body) -> None:

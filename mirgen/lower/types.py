@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from mirgen.errors import InternalError
+from mirgen.errors import Diagnostic, InternalError, UnsupportedError
 from mirgen.layout.data import Layout, ReprPair, ReprScalar, Scalar
 from mirgen.lower.value import is_zst
 
@@ -28,9 +28,11 @@ _MEMORY: dict[str, ir.Type] = {
 def llvm_memory(scalar: Scalar) -> ir.Type:
     """The type a scalar has in memory: ``i8`` for ``bool``, ``i8*`` for every pointer, ``i32`` for ``char``.
 
-    Raises :class:`InternalError` for ``f128``, which no target has (callers refuse it with a span first).
+    Raises :class:`UnsupportedError` (without a span) for ``f128``, which no target has.
     """
     found = _MEMORY.get(scalar.primitive)
+    if scalar.primitive == "f128":
+        raise UnsupportedError(Diagnostic("MG0354", "`f128` is not supported on the GPU", helps=("use `f64`",)))
     if found is None:
         raise InternalError(f"no LLVM type for the primitive {scalar.primitive}")
     return found

@@ -23,6 +23,7 @@ from mirgen.mir.builder import (
     move,
     ref,
     tuple_of,
+    use,
     zst,
 )  # fmt: skip
 
@@ -67,6 +68,35 @@ def test_identity_of_every_form(host: Host, form: str) -> None:
     assert host.run(b.build(), callee.build(), args=[direct, indirect, value]) is None
     n = len(value.rstrip(b"\0")) or len(value)
     assert direct[:n] == value[:n] and indirect[:n] == value[:n]
+
+
+@pytest.mark.parametrize("of", ["f128", "newtype", "pair"])
+@pytest.mark.parametrize("where", ["kernel", "argument", "result", "local"])
+def test_f128_is_refused_wherever_it_stands(host: Host, of: str, where: str) -> None:
+    """No target has such a type: its code, the place in the source and the way there, not an internal error."""
+    ty = host.ty
+    bad = {
+        "f128": ty.f128, "newtype": ty.struct("Wide", [ty.f128]), "pair": ty.tuple(ty.f128, ty.u64),
+    }[of]  # fmt: skip
+    callee = BodyBuilder("f", args=[bad] if where == "argument" else [ty.u8], ret=bad if where == "result" else ty.u8)
+    callee.line(7)
+    if where == "local":
+        one, two = callee.local(bad), callee.local(bad)
+        callee.assign(one, use(two))
+    callee.return_()
+    b = BodyBuilder("k", args=[bad] if where == "kernel" else [], ret=ty.unit)
+    b.line(3)
+    if where != "kernel":
+        item = ty.fn_def("f", [ty.u8], ty.u8)
+        b.call(b.local(ty.u8), item, const(ty.u8, 1))
+    b.return_()
+    with pytest.raises(UnsupportedError) as caught:
+        host.lower(b.build(), callee.build())
+    first = next(d for d in caught.value.diagnostics if d.code == "MG0354")
+    assert first.message == "`f128` is not supported on the GPU" and first.helps == ("use `f64`",)
+    assert first.location is not None and first.location.line == (3 if where == "kernel" else 7)
+    assert any("kernel k" in note for note in first.notes)
+    assert {d.code for d in caught.value.diagnostics} <= {"MG0354", "MG0342"}
 
 
 def test_the_callee_may_change_its_argument_without_the_caller_seeing_it(host: Host) -> None:
