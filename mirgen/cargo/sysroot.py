@@ -6,6 +6,7 @@ like any dependency's.  Only metadata is made (about 20 s on two cores): mirgen 
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -21,8 +22,8 @@ _FLAGS = (
     "-Copt-level=3", "-Cpanic=abort", "-Zalways-encode-mir", "-Zinline-mir", "-Zmir-enable-passes=-JumpThreading",
     "-Zforce-unstable-if-unmarked", "--cap-lints", "allow",
 )  # fmt: skip
-#: Raised when the flags or the set of crates change, so that old caches are not taken for new ones.
-_RECIPE = 1
+#: Raised when the flags, the set of crates or their records change, so that old caches are not taken for new ones.
+_RECIPE = 2
 _COMPILER_BUILTINS = "#![no_std]\n#![feature(compiler_builtins)]\n#![compiler_builtins]\n"
 MISSING_SOURCES = (
     "library sources are not installed: `rustup component add rust-src`, or Debian's `rust-web-src` beside `rustc-web`"
@@ -55,16 +56,23 @@ def build_sysroot(
         raise ToolError("rust-src", f"{MISSING_SOURCES} (looked in {toolchain.sysroot}/lib/rustlib/src/rust/library)")
     final = sysroot_path(toolchain, target)
     final.parent.mkdir(parents=True, exist_ok=True)
+    with (final.parent / f".{final.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if built_sysroot(toolchain, target) is None:  # whoever held the lock may have built it
+            _build_in(toolchain, toolchain.library, target, final, progress)
+    return final
+
+
+def _build_in(toolchain: Toolchain, library: Path, target: str, final: Path, progress: Callable[[str], None]) -> None:
     work = Path(tempfile.mkdtemp(prefix=f".{final.name}-", dir=final.parent))
     try:
-        _compile_all(toolchain, toolchain.library, target, work, final, progress)
+        _compile_all(toolchain, library, target, work, final, progress)
         (work / "complete").touch()
         if final.exists():
             shutil.rmtree(final)
         work.rename(final)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    return final
 
 
 def _compile_all(
@@ -83,9 +91,10 @@ def _compile_all(
     for name, edition, source in crates:
         progress(f"{name} for {target}")
         args = ["--crate-name", name, "--edition", edition, "--crate-type", "rlib", "--target", target, *_FLAGS]
-        args += ["--sysroot", str(work)] if name != "core" else []
-        _run([str(toolchain.rustc), *args, "--emit=metadata", "--out-dir", str(work / relative), str(source)])
-        _record_unit(toolchain, name, args, source, target, work, final, relative)
+        found = ["--sysroot", str(work)] if name != "core" else []
+        _run([str(toolchain.rustc), *args, *found, "--emit=metadata", "--out-dir", str(work / relative), str(source)])
+        if name != "compiler_builtins":
+            _record_unit(toolchain, name, args, source, target, work, final, relative)
 
 
 def _run(command: list[str]) -> None:
@@ -102,10 +111,10 @@ def _run(command: list[str]) -> None:
 def _record_unit(
     toolchain: Toolchain, name: str, args: list[str], source: Path, target: str, work: Path, final: Path, relative: Path
 ) -> None:
-    """Write the unit as the wrapper would have, so that ``mirgen-rustc dump`` works on core too."""
-    moved = [str(final) if arg == str(work) else arg for arg in args]
-    if name == "compiler_builtins":
-        return
+    """Write the unit as the wrapper would have, so that ``mirgen-rustc`` can dump core and ask about its types too.
+
+    core itself needs no sysroot, but whoever asks about core's types does.
+    """
     out = final / relative
     unit = {
         "schema": "mirgen-unit",
@@ -118,9 +127,9 @@ def _record_unit(
         "package": {"name": name, "version": toolchain.release, "manifest_dir": str(source.parents[1])},
         "rustc": str(toolchain.rustc),
         "cwd": str(final),
-        "args": [*moved, "--emit=metadata", "--out-dir", str(out), str(source)],
+        "args": [*args, "--emit=metadata", "--out-dir", str(out), str(source)],
         "env": {},
-        "sysroot": None,
+        "sysroot": str(final),
         "metadata": str(out / f"lib{name}.rmeta"),
         "dep_info": None,
     }

@@ -291,3 +291,19 @@ fn no_std_crates_are_asked_without_std() {
         assert_eq!(find(&document, "core::cell::Cell<u16>")["layout"]["align"], 2);
     }
 }
+
+#[test]
+fn options_for_mir_do_not_cost_the_second_opinion() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = dir.path().join("inlining.rs");
+    fs::write(&source, "pub enum E { A(u32), B }").unwrap();
+    for rustc in rustcs() {
+        let recorded = Recorded::new(&rustc, &source, "inlining");
+        let mut unit = support::read_json(&recorded.unit);
+        unit["args"].as_array_mut().unwrap().extend([json!("-Zinline-mir"), json!("-Copt-level=3")]);
+        fs::write(&recorded.unit, unit.to_string()).unwrap();
+        let document = recorded.layouts_of(&["E"]);
+        assert_eq!(names(find(&document, "E")), [("A", "0"), ("B", "1")]);
+        assert!(find(&document, "E")["checked_by"].as_array().unwrap().contains(&json!("debuginfo")));
+    }
+}

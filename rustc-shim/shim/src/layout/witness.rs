@@ -89,6 +89,8 @@ pub fn witness(
     let ir = workshop.path("witness.ll");
     let mut args = externs.args(own);
     args.extend(["-Cdebuginfo=2", "-Cno-prepopulate-passes", "-Ccodegen-units=1", "-Copt-level=0"].map(str::to_owned));
+    // Small functions would otherwise be left to other crates to compile, where the unit's options ask for inlining.
+    args.push("-Zcross-crate-inline-threshold=never".to_owned());
     args.extend(["--emit=llvm-ir".to_owned(), format!("-o{}", ir.display())]);
     loop {
         let lines = crate_text(answers, &stand_ins, &features, &dropped, externs);
