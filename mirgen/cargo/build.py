@@ -22,6 +22,11 @@ from mirgen.errors import InvalidInputError, ToolError
 #: Raised when recorded units of an older mirgen must not be taken for this one's.
 _STAMP = "1"
 
+#: What cargo is asked for, by what the user asks for: its artifacts are read in any case.
+_FORMATS = {
+    "human": "json-render-diagnostics", "short": "json-render-diagnostics,json-diagnostic-short", "json": "json",
+}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -83,12 +88,12 @@ def cargo_build(options: CargoOptions) -> CargoBuild:
     if sysroot is not None:
         environment["MIRGEN_SYSROOT"] = str(sysroot)
     command = [str(cargo), "check", "--target", target, "--target-dir", str(work), *options.selection()]
-    command += ["--message-format", "json-render-diagnostics"]
+    command += ["--message-format", _FORMATS[options.message_format]]
     command += ["--quiet"] if options.quiet else []
     command += ["-" + "v" * options.verbose] if options.verbose else []
     command += ["--color", options.color or ("always" if sys.stderr.isatty() else "auto")]
     command += list(options.extra)
-    artifacts = _run_cargo(command, environment)
+    artifacts = _run_cargo(command, environment, as_json=options.message_format == "json")
     units = _units(artifacts, units_dir, package["id"])
     roots = [unit for unit, is_root in units if is_root]
     if len(roots) != 1:
@@ -180,8 +185,8 @@ def _nearest_manifest() -> Path | None:
     return None
 
 
-def _run_cargo(command: list[str], environment: dict[str, str]) -> list[dict[str, Any]]:
-    """Run cargo, its messages on our stderr; the artifacts that it reports."""
+def _run_cargo(command: list[str], environment: dict[str, str], *, as_json: bool) -> list[dict[str, Any]]:
+    """Run cargo, its messages on our stderr, as JSON rustc's on our stdout; the artifacts that it reports."""
     artifacts: list[dict[str, Any]] = []
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -193,6 +198,9 @@ def _run_cargo(command: list[str], environment: dict[str, str]) -> list[dict[str
                 continue
             if message.get("reason") == "compiler-artifact":
                 artifacts.append(message)
+            elif as_json and message.get("reason") == "compiler-message":
+                sys.stdout.write(line)
+                sys.stdout.flush()
     if process.returncode != 0:
         raise ToolError("cargo", "", command=command, status=process.returncode)
     return artifacts

@@ -144,6 +144,27 @@ def test_rustcs_errors_are_its_own(mirgen: Mirgen, tmp_path: Path) -> None:
     assert done.err == plain.stderr
 
 
+@pytest.mark.parametrize("form", ["short", "json"])
+def test_rustcs_messages_in_the_form_asked_for(mirgen: Mirgen, tmp_path: Path, form: str) -> None:
+    """Warnings and errors as `cargo check` gives them, `json` on stdout, one line each."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "lib.rs").write_text("fn unused() {}\npub fn step(y: &[u8]) -> u32 {\n    y.len()\n}\n")
+    (tmp_path / "Cargo.toml").write_text('[package]\nname = "wrong"\nversion = "0.1.0"\nedition = "2021"\n')
+    done = mirgen.build("--message-format", form, "-q", cwd=tmp_path)
+    assert done.code == 101
+    command = ["cargo", "check", "--lib", "-q", "--offline", "--color=never", "--target-dir", tmp_path / "plain"]
+    plain = subprocess.run([*command, "--message-format", form], cwd=tmp_path, capture_output=True, text=True)
+    assert plain.returncode == 101
+    assert done.err == plain.stderr
+    if form == "short":
+        assert done.out == "" and "src/lib.rs:3:5: error[E0308]: mismatched types" in done.err
+        return
+    theirs = [json.loads(line) for line in plain.stdout.splitlines()]
+    messages = [line for line in theirs if line["reason"] == "compiler-message"]
+    assert [json.loads(line) for line in done.out.splitlines()] == messages
+    assert "E0308" in [line["message"]["code"]["code"] for line in messages if line["message"]["code"]]
+
+
 @pytest.mark.parametrize("folder", [".", "src"])
 def test_unsupported_code_shows_the_users_line(mirgen: Mirgen, built: Done, unsupported: Path, folder: str) -> None:
     done = mirgen.build(cwd=unsupported / folder)
