@@ -1,10 +1,12 @@
 //! `mirgen-rustc dump`: a recorded unit's MIR as a document.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use clap::Args;
 use regex::Regex;
 
+use crate::answers::Refusal;
 use crate::cmd_parse::{unknown_text, write_json, MappedText};
 use crate::dump::{self, Format, Request, Text};
 use crate::fail::{Failure, Result};
@@ -48,15 +50,33 @@ impl Select {
 /// Writes the document of `select`ed bodies.
 pub fn run(unit_path: &Path, unit: &Unit, rustc: &Rustc, request: &Request, select: &Select, out: &Path) -> Result<()> {
     let selection = select.selection()?;
-    let main = dump::mir_text(unit_path, unit, rustc, request)?;
     let mut notes = Vec::new();
-    let stable = if select.no_side_channel { None } else { side_channel(unit_path, unit, rustc, request, &mut notes)? };
-    let open = |text: &Text| {
-        MappedText::open(&text.path)
-            .map_err(|error| Failure::internal(format!("cannot read {}: {error}", text.path.display())))
+    // Copies are often refused; the second text would be refused with them.
+    let (main, stable) = if select.no_side_channel || request.overlay.is_some() {
+        let main = opened(|| dump::text(unit_path, unit, rustc, request, Format::Mir));
+        let stable = (main.is_ok() && !select.no_side_channel).then(|| side_channel(unit_path, unit, rustc, request));
+        (main, stable)
+    } else {
+        std::thread::scope(|scope| {
+            let stable = scope.spawn(|| side_channel(unit_path, unit, rustc, request));
+            let main = opened(|| dump::text(unit_path, unit, rustc, request, Format::Mir));
+            let stable = stable.join().unwrap_or_else(|_| Err(Failure::internal("a thread panicked")));
+            (main, Some(stable))
+        })
     };
-    let main_text = open(&main)?;
-    let stable_text = stable.as_ref().map(open).transpose()?;
+    let (main, main_text) = main?.map_err(|refusal| {
+        eprint!("{}", refusal.stderr);
+        Failure::rustc()
+    })?;
+    let stable_text = match stable.transpose()? {
+        Some(Ok((_, text))) => Some(text),
+        Some(Err(refusal)) => {
+            let said = refusal.stderr.lines().find(|line| line.contains("panicked") || line.starts_with("error"));
+            notes.push(format!("no side channel: {}", said.unwrap_or("rustc gave no stable-mir text")));
+            None
+        }
+        None => None,
+    };
     let (grammar, note) = Grammar::for_release(&rustc.release);
     let parsed = parse_dump(main_text.as_str(), stable_text.as_ref().map(MappedText::as_str), grammar, &selection)
         .map_err(|error| unknown_text(&main.path, &error))?;
@@ -76,19 +96,27 @@ pub fn run(unit_path: &Path, unit: &Unit, rustc: &Rustc, request: &Request, sele
 }
 
 /// The second text; rustc aborts on some crates, and then the document says so.
-fn side_channel(
-    unit_path: &Path,
-    unit: &Unit,
-    rustc: &Rustc,
-    request: &Request,
-    notes: &mut Vec<String>,
-) -> Result<Option<Text>> {
-    match dump::text(unit_path, unit, rustc, request, Format::StableMir)? {
-        Ok(text) => Ok(Some(text)),
-        Err(refusal) => {
-            let said = refusal.stderr.lines().find(|line| line.contains("panicked") || line.starts_with("error"));
-            notes.push(format!("no side channel: {}", said.unwrap_or("rustc gave no stable-mir text")));
-            Ok(None)
+fn side_channel(unit_path: &Path, unit: &Unit, rustc: &Rustc, request: &Request) -> Result<Opened> {
+    opened(|| dump::text(unit_path, unit, rustc, request, Format::StableMir))
+}
+
+/// A text and its contents, or rustc's refusal.
+type Opened = std::result::Result<(Text, MappedText), Refusal>;
+
+/// Opens the text that `ask` gives; one that somebody removed before it was open is asked for again.
+fn opened(ask: impl Fn() -> Result<std::result::Result<Text, Refusal>>) -> Result<Opened> {
+    let mut lost = false;
+    loop {
+        let text = match ask()? {
+            Ok(text) => text,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        match MappedText::open(&text.path) {
+            Ok(map) => return Ok(Ok((text, map))),
+            Err(error) if error.kind() == ErrorKind::NotFound && !lost => lost = true,
+            Err(error) => {
+                return Err(Failure::internal(format!("cannot read {}: {error}", text.path.display())));
+            }
         }
     }
 }

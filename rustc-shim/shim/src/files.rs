@@ -46,18 +46,26 @@ pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
 }
 
 /// A key of what a cached answer was computed from.
-#[derive(Default)]
-pub struct Fingerprint(DefaultHasher);
+pub struct Fingerprint(DefaultHasher, DefaultHasher);
+
+impl Default for Fingerprint {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Fingerprint {
     pub fn new() -> Self {
-        let mut this = Self::default();
-        this.add(&env!("CARGO_PKG_VERSION"));
+        let mut this = Self(DefaultHasher::new(), DefaultHasher::new());
+        // Two hashes that start differently: 64 bits are few for files that are kept for good.
+        this.1.write_u8(1);
+        this.add(env!("CARGO_PKG_VERSION"));
         this
     }
 
     pub fn add<T: Hash + ?Sized>(&mut self, value: &T) -> &mut Self {
         value.hash(&mut self.0);
+        value.hash(&mut self.1);
         self
     }
 
@@ -74,8 +82,16 @@ impl Fingerprint {
         self
     }
 
+    /// Adds what a file holds, whatever it is called; a missing file is a value of its own.
+    pub fn add_contents(&mut self, path: &Path) -> &mut Self {
+        match fs::read(path) {
+            Ok(bytes) => self.add(bytes.as_slice()),
+            Err(_) => self.add("missing"),
+        }
+    }
+
     pub fn finish(&self) -> String {
-        format!("{:016x}", self.0.finish())
+        format!("{:016x}{:016x}", self.0.finish(), self.1.finish())
     }
 }
 
@@ -105,5 +121,11 @@ mod tests {
         fs::write(&path, "22").unwrap();
         assert_ne!(missing, one);
         assert_ne!(one, print());
+        let contents = |name: &str| Fingerprint::new().add_contents(&dir.path().join(name)).finish();
+        fs::write(dir.path().join("b"), "22").unwrap();
+        assert_eq!(contents("a"), contents("b"));
+        fs::write(dir.path().join("b"), "23").unwrap();
+        assert_ne!(contents("a"), contents("b"));
+        assert_eq!(contents("c"), contents("d"), "missing");
     }
 }

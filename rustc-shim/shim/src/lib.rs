@@ -7,6 +7,7 @@ pub mod lex;
 pub mod parse;
 pub mod wire;
 
+pub mod answers;
 pub mod args;
 pub mod dump;
 pub mod fail;

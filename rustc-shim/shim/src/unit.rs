@@ -160,6 +160,12 @@ pub fn dep_info_env(text: &str) -> Vec<(String, String)> {
     set.map(|(name, value)| (unescape(name), unescape(value))).collect()
 }
 
+/// The environment variables that a dep-info file says the crate looked at, set or not.
+pub fn dep_info_env_names(text: &str) -> Vec<String> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("# env-dep:"));
+    lines.map(|line| unescape(line.split_once('=').map_or(line, |(name, _)| name))).collect()
+}
+
 fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
@@ -187,6 +193,7 @@ mod tests {
                     # env-dep:A=x\\ny\\\\z\n# env-dep:B\n";
         assert_eq!(dep_info_files(text), [Path::new("src/lib.rs"), Path::new("src/with space.rs")]);
         assert_eq!(dep_info_env(text), [("A".to_owned(), "x\ny\\z".to_owned())]);
+        assert_eq!(dep_info_env_names(text), ["A", "B"]);
     }
 
     #[test]

@@ -15,7 +15,8 @@ use crate::invoke::{is_abi_warning, mir_flags, Thresholds};
 use crate::unit::{dep_info_env, Package, SourceCopy, Unit, VERSION};
 
 /// Variables whose change must make cargo compile again: they change what is recorded or how.
-const TRACKED: &[&str] = &["MIRGEN_WRAPPER_DIR", "MIRGEN_TARGET", "MIRGEN_SYSROOT", "MIRGEN_STAMP", "MIRGEN_OVERLAYS"];
+pub const TRACKED: &[&str] =
+    &["MIRGEN_WRAPPER_DIR", "MIRGEN_TARGET", "MIRGEN_SYSROOT", "MIRGEN_STAMP", "MIRGEN_OVERLAYS"];
 
 /// Variables outside `CARGO_*` that a later run needs to find the same compiler and libraries.
 const KEPT: &[&str] = &["OUT_DIR", "RUSTUP_TOOLCHAIN", "RUSTUP_HOME", "LD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH"];
@@ -129,7 +130,7 @@ impl Recording {
         if let Some(sysroot) = &self.unit.sysroot {
             command.arg("--sysroot").arg(sysroot);
         }
-        command.env("RUSTC_BOOTSTRAP", "1");
+        command.env("RUSTC_BOOTSTRAP", "1").env("RUSTC_ICE", "0");
         let code = filtered_status(&mut command, &self.unit.rustc)?;
         if code == 0 {
             self.record()?;

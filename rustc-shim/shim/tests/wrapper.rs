@@ -79,11 +79,16 @@ impl Demo {
     }
 
     fn check(&self, stamp: &str) -> Output {
+        self.check_in("target", stamp, &[])
+    }
+
+    /// Compiles into another target directory, with more variables.
+    fn check_in(&self, target: &str, stamp: &str, variables: &[(&str, &str)]) -> Output {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.args(["check", "--offline", "--target", TARGET, "--message-format=json-render-diagnostics"]);
         command.current_dir(self.dir.path()).env("MIRGEN_WRAPPER_DIR", self.units()).env("MIRGEN_TARGET", TARGET);
         command.env("RUSTC_WRAPPER", env!("CARGO_BIN_EXE_mirgen-rustc")).env("MIRGEN_STAMP", stamp);
-        command.env("CARGO_TARGET_DIR", self.dir.path().join("target"));
+        command.env("CARGO_TARGET_DIR", self.dir.path().join(target));
         // This test is itself run by a cargo whose variables must not pass for the inner one's.
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
@@ -92,7 +97,7 @@ impl Demo {
                 command.env_remove(name);
             }
         }
-        succeed(&mut command)
+        succeed(command.envs(variables.iter().copied()))
     }
 
     /// Names of the crates that were compiled, not found fresh.
@@ -224,4 +229,172 @@ fn rustc_errors_pass_through() {
     assert_eq!(said(&wrapped), said(&native));
     assert!(said(&native)[0].contains("E0308"));
     assert!(!dir.path().join("bad.json").exists());
+}
+
+/// The answers of one kind in a directory.
+fn answers(dir: &Path, suffix: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<_> = entries.filter(|path| path.to_string_lossy().ends_with(suffix)).collect();
+    found.sort();
+    found
+}
+
+/// Another compiler: a script that ends in the installed one.
+fn compiler(dir: &Path, before: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    fs::create_dir_all(dir).unwrap();
+    let path = dir.join("rustc");
+    fs::write(&path, format!("#!/bin/sh\n{before}\nexec rustc \"$@\"\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+#[test]
+fn texts_of_dependencies_serve_every_build_of_the_same_and_no_other() {
+    let demo = Demo::new();
+    let shared = demo.dir.path().join("answers");
+    let index = |extra: &[&str]| {
+        let (unit, out) = (demo.unit("demo_dep"), demo.dir.path().join("out"));
+        let mut command = binary();
+        command.arg("dump").arg("--unit").arg(&unit).arg("--out").arg(&out).args(["--index-only", "--no-side-channel"]);
+        succeed(command.args(extra).env("MIRGEN_ANSWERS", &shared));
+        read_json(&out)["index"].as_array().unwrap().len()
+    };
+    let again = |variables: &[(&str, &str)]| {
+        fs::remove_dir_all(demo.units()).unwrap();
+        demo.check_in("elsewhere", "1", variables);
+        assert!(read_json(&demo.unit("demo_dep"))["metadata"].to_string().contains("elsewhere"));
+    };
+    demo.check("1");
+    let whole = index(&[]);
+    assert!(whole > 0);
+    let texts = answers(&shared, ".mir");
+    assert_eq!(texts.len(), 1, "{texts:?}");
+    // Whoever reads this one did not ask rustc.
+    fs::write(&texts[0], "").unwrap();
+    assert_eq!(index(&[]), 0);
+    again(&[]);
+    assert_eq!(index(&[]), 0, "another target directory");
+
+    assert_eq!(index(&["--thresholds", "root"]), whole, "other flags");
+    again(&[("CARGO_PROFILE_DEV_OVERFLOW_CHECKS", "false")]);
+    assert_eq!(index(&[]), whole, "another profile");
+    let other = compiler(&demo.dir.path().join("toolchain"), "");
+    again(&[("RUSTC", other.to_str().unwrap())]);
+    assert_eq!(index(&[]), whole, "another compiler");
+    again(&[]);
+    assert_eq!(index(&[]), 0, "as at first");
+
+    // The same length and the same time: cargo takes it for the same, and so may nobody else.
+    let source = demo.dir.path().join("dep/src/lib.rs");
+    let time = fs::metadata(&source).unwrap().modified().unwrap();
+    fs::write(&source, DEP.replace("x == 0", "x == 1")).unwrap();
+    fs::File::options().append(true).open(&source).unwrap().set_modified(time).unwrap();
+    assert_eq!(index(&[]), whole, "another source");
+    assert!(answers(&demo.units(), ".mir").is_empty(), "nothing is kept twice");
+}
+
+#[test]
+fn the_users_own_crates_are_kept_beside_their_units_once() {
+    let demo = Demo::new();
+    let shared = demo.dir.path().join("answers");
+    let headers = || {
+        let (unit, out) = (demo.unit("demo"), demo.dir.path().join("out"));
+        succeed(
+            binary()
+                .args(["dump", "--index-only", "--unit"])
+                .arg(unit)
+                .arg("--out")
+                .arg(&out)
+                .env("MIRGEN_ANSWERS", &shared),
+        );
+        read_json(&out)["index"].to_string()
+    };
+    demo.check("1");
+    assert!(!headers().contains("added"));
+    let before = answers(&demo.units(), ".mir");
+    assert_eq!(before.len(), 1);
+    fs::write(demo.dir.path().join("src/lib.rs"), format!("{LIB} pub fn added() {{}}")).unwrap();
+    demo.check("1");
+    assert!(headers().contains("added"));
+    let after = answers(&demo.units(), ".mir");
+    assert!(after.len() == 1 && after != before, "{after:?}");
+    assert!(answers(&shared, ".mir").is_empty());
+}
+
+#[test]
+fn layouts_of_the_same_types_are_asked_once() {
+    let demo = Demo::new();
+    let calls = demo.dir.path().join("calls");
+    let counting = compiler(&demo.dir.path().join("toolchain"), &format!("echo \"$*\" >> '{}'", calls.display()));
+    demo.check_in("target", "1", &[("RUSTC", counting.to_str().unwrap())]);
+    let (request, out) = (demo.dir.path().join("types.json"), demo.dir.path().join("layouts.json"));
+    let layouts = |text: &str| {
+        fs::write(&request, serde_json::json!({"types": [{"text": text}], "roots": [0]}).to_string()).unwrap();
+        fs::write(&calls, "").unwrap();
+        let unit = demo.unit("demo_dep");
+        succeed(binary().arg("layouts").arg("--unit").arg(unit).arg("--types").arg(&request).arg("--out").arg(&out));
+        let compiled = fs::read_to_string(&calls).unwrap().lines().filter(|line| line.contains("--emit")).count();
+        (read_json(&out)["layouts"][0]["layout"]["size"].as_u64(), compiled > 0)
+    };
+    assert_eq!(layouts("D"), (Some(8), true));
+    assert_eq!(layouts("D"), (Some(8), false));
+    assert_eq!(layouts("inner::Deep"), (Some(8), true));
+    assert_eq!(layouts("D"), (Some(8), false));
+    fs::write(demo.dir.path().join("dep/src/lib.rs"), DEP.replace("u32", "u64")).unwrap();
+    // What cargo has not compiled yet disagrees with what it has; that must not be taken for the new sources' answer.
+    let mut early = binary();
+    early.arg("layouts").arg("--unit").arg(demo.unit("demo_dep")).arg("--types").arg(&request);
+    assert_eq!(early.arg("--out").arg(&out).output().unwrap().status.code(), Some(1));
+    fs::write(demo.dir.path().join("src/lib.rs"), "").unwrap();
+    demo.check_in("target", "1", &[("RUSTC", counting.to_str().unwrap())]);
+    assert_eq!(layouts("D"), (Some(16), true));
+}
+
+#[test]
+fn what_rustc_refuses_it_is_asked_once() {
+    for (said, status, runs) in [("thread 'rustc' panicked at x.rs", 101, 1), ("error: no space (os error 28)", 1, 2)] {
+        let demo = Demo::new();
+        let calls = demo.dir.path().join("calls");
+        let refusing = format!(
+            "case \"$*\" in *stable-mir*) echo asked >> '{}'; echo \"{said}\" >&2; exit {status};; esac",
+            calls.display()
+        );
+        let compiler = compiler(&demo.dir.path().join("toolchain"), &refusing);
+        demo.check_in("target", "1", &[("RUSTC", compiler.to_str().unwrap())]);
+        for _ in 0..2 {
+            let document = dump(&demo.unit("demo_dep"), &["--index-only"]);
+            assert_eq!(document["notes"][0], format!("no side channel: {said}"));
+        }
+        assert_eq!(fs::read_to_string(&calls).unwrap().lines().count(), runs, "{said}");
+    }
+}
+
+#[test]
+fn no_report_of_a_panic_is_left_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = dir.path().join("bad.rs");
+    let reports = || answers(dir.path(), ".txt").len();
+    let compile = |mut command: Command| {
+        command.args(["--crate-name", "bad", "--crate-type=lib", "--emit=dep-info,metadata", "--target", TARGET]);
+        command.args(["-Ztreat-err-as-bug", "--out-dir"]).arg(dir.path()).arg(&source).current_dir(dir.path());
+        command.env("RUSTC_BOOTSTRAP", "1").output().unwrap().status.code()
+    };
+    let wrapped = || {
+        let mut command = binary();
+        command.env("MIRGEN_WRAPPER_DIR", dir.path()).env("MIRGEN_TARGET", TARGET).env("CARGO_CRATE_NAME", "bad");
+        command.arg("rustc");
+        compile(command)
+    };
+    fs::write(&source, "pub fn f() {}").unwrap();
+    assert_eq!(wrapped(), Some(0));
+    fs::write(&source, "pub fn f() -> u8 { \"text\" }").unwrap();
+    assert_eq!(wrapped(), Some(101));
+    let unit = dir.path().join("bad.json");
+    let mut command = binary();
+    command.arg("dump").arg("--unit").arg(&unit).args(["--all", "--out"]).arg(dir.path().join("out"));
+    assert_eq!(command.output().unwrap().status.code(), Some(101));
+    assert_eq!(reports(), 0);
+    assert_eq!(compile(Command::new("rustc")), Some(101));
+    assert_eq!(reports(), 1, "rustc by itself leaves one");
 }

@@ -21,9 +21,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::answers::{Question, Refusal};
 use crate::dump;
 use crate::fail::{Failure, Result};
-use crate::files;
+use crate::files::{self, Fingerprint};
 use crate::invoke::{Run, Rustc};
 use crate::layout::ask::Asked;
 use crate::layout::debuginfo::Kind;
@@ -45,8 +46,23 @@ pub struct TypeText {
     pub text: String,
 }
 
+impl Request {
+    /// Every text asked for, once.
+    fn texts(&self) -> Result<Vec<String>> {
+        let mut texts = Vec::new();
+        let mut seen = HashSet::new();
+        for root in &self.roots {
+            let ty = self.types.get(*root).ok_or_else(|| Failure::usage(format!("there is no type {root}")))?;
+            if seen.insert(&ty.text) {
+                texts.push(ty.text.clone());
+            }
+        }
+        Ok(texts)
+    }
+}
+
 /// How thoroughly to check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effort {
     /// Debug information of the generated crate, and the unit's own compilation with code.
     Full,
@@ -54,38 +70,26 @@ pub enum Effort {
     Quick,
 }
 
-/// Answers a request and returns the document.
+/// Asks for the layouts of types given by rustc's texts.
 pub fn layouts(
     unit_path: &Path,
     unit: &Unit,
     rustc: &Rustc,
-    request: &Request,
+    texts: &[String],
     effort: Effort,
 ) -> Result<LayoutDocument> {
-    let mut texts = Vec::new();
-    let mut seen = HashSet::new();
-    for root in &request.roots {
-        let ty = request.types.get(*root).ok_or_else(|| Failure::usage(format!("there is no type {root}")))?;
-        if seen.insert(&ty.text) {
-            texts.push(ty.text.clone());
-        }
-    }
     let own_metadata = own_metadata(unit_path, unit, rustc)?;
     let externs = externs::Externs::of(unit_path, unit, rustc)?;
     let workshop = query::Workshop::new(unit_path, "layouts")?;
-    let mut answers = ask::ask(&texts, unit, rustc, &externs, &own_metadata, &workshop)?;
-    local::ask(&mut answers, unit, rustc, &externs, &workshop)?;
-    let mut witness = witness::witness(&mut answers, unit, rustc, &externs, &own_metadata, &workshop)?;
-    let unknown: Vec<usize> = (0..answers.asked.len())
-        .filter(|index| witness::only_value(&answers.asked[*index]) && !witness.infos.contains_key(index))
-        .filter(|index| answers.can_be_named(*index))
-        .collect();
-    let private = ask::discriminants(&answers, &unknown, unit, rustc, &externs, &own_metadata, &workshop)?;
-    witness.discriminants.extend(private.into_iter().map(|(index, value)| (index, value.to_string())));
-    let mut judge = Judge { unit_path, unit, rustc, witness, own: None };
-    if effort == Effort::Full {
-        judge.own()?;
-    }
+    let (said, own) = std::thread::scope(|scope| {
+        let own = (effort == Effort::Full).then(|| scope.spawn(|| own::Own::of(unit_path, unit, rustc)));
+        let said = said(texts, unit, rustc, &externs, &own_metadata, &workshop);
+        (said, own.map(|own| own.join().map_err(|_| Failure::internal("a thread panicked"))))
+    });
+    let (answers, witness) = said?;
+    let own = own.transpose()?.transpose()?;
+    own.iter().for_each(|own| own.note_refusal(unit));
+    let mut judge = Judge { unit_path, unit, rustc, witness, own };
     let mut document = LayoutDocument {
         schema: "mirgen-layout".to_owned(),
         version: 1,
@@ -103,6 +107,27 @@ pub fn layouts(
     Ok(document)
 }
 
+/// Layouts and what debug information says of them.
+fn said(
+    texts: &[String],
+    unit: &Unit,
+    rustc: &Rustc,
+    externs: &externs::Externs,
+    own_metadata: &Path,
+    workshop: &query::Workshop,
+) -> Result<(ask::Answers, witness::Witness)> {
+    let mut answers = ask::ask(texts, unit, rustc, externs, own_metadata, workshop)?;
+    local::ask(&mut answers, unit, rustc, externs, workshop)?;
+    let mut witness = witness::witness(&mut answers, unit, rustc, externs, own_metadata, workshop)?;
+    let unknown: Vec<usize> = (0..answers.asked.len())
+        .filter(|index| witness::only_value(&answers.asked[*index]) && !witness.infos.contains_key(index))
+        .filter(|index| answers.can_be_named(*index))
+        .collect();
+    let private = ask::discriminants(&answers, &unknown, unit, rustc, externs, own_metadata, workshop)?;
+    witness.discriminants.extend(private.into_iter().map(|(index, value)| (index, value.to_string())));
+    Ok((answers, witness))
+}
+
 /// Compares what the sources say of a type and names its variants.
 struct Judge<'a> {
     unit_path: &'a Path,
@@ -118,9 +143,7 @@ impl Judge<'_> {
             Some(own) => own,
             None => {
                 let own = own::Own::of(self.unit_path, self.unit, self.rustc)?;
-                if let Some(reason) = &own.refused {
-                    eprintln!("note: no code for crate {}, so nothing to compare with: {reason}", self.unit.crate_name);
-                }
+                own.note_refusal(self.unit);
                 own
             }
         };
@@ -230,23 +253,37 @@ pub fn own_metadata(unit_path: &Path, unit: &Unit, rustc: &Rustc) -> Result<Path
     if let Some(path) = given.filter(|path| library && path.exists()) {
         return Ok(path);
     }
-    let stem = unit_path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let path = std::path::absolute(unit_path.with_file_name(format!("lib{stem}.own.rmeta")))
-        .map_err(|error| Failure::internal(format!("the current directory is not to be had: {error}")))?;
-    let key = path.with_extension("key");
-    let stamp = dump::stamp(unit, rustc, &[]);
-    if path.exists() && fs::read_to_string(&key).is_ok_and(|known| known == stamp) {
-        return Ok(path);
-    }
-    let mut run = Run::again(&unit.as_library(), rustc, dump::unit_thresholds(unit), None);
-    run.args(["--emit=metadata".to_owned(), "-o".to_owned(), path.to_string_lossy().into_owned()]);
-    let output = run.output()?;
-    if !output.status.success() {
-        eprint!("{}", String::from_utf8_lossy(&output.stderr));
-        return Err(Failure::rustc());
-    }
-    files::write_atomic(&key, stamp.as_bytes())?;
-    Ok(path)
+    let prepared = || {
+        let mut run = Run::again(&unit.as_library(), rustc, dump::unit_thresholds(unit), None);
+        run.args(["--emit=metadata"]);
+        run
+    };
+    let question = Question {
+        unit_path,
+        unit,
+        rustc,
+        args: &prepared().args,
+        env: &[],
+        overlay: None,
+        inputs: &[],
+        variant: "",
+        prefix: "lib",
+        suffix: ".rmeta",
+        derived: false,
+    };
+    let answer = question.answer(|part| {
+        let mut run = prepared();
+        run.args(["-o".to_owned(), part.to_string_lossy().into_owned()]);
+        let output = run.output()?;
+        if output.status.success() {
+            return Ok(Ok(()));
+        }
+        Ok(Err(Refusal { code: output.status.code(), stderr: String::from_utf8_lossy(&output.stderr).into_owned() }))
+    })?;
+    answer.map_err(|refusal| {
+        eprint!("{}", refusal.stderr);
+        Failure::rustc()
+    })
 }
 
 /// rustc's identity as documents carry it.
@@ -262,8 +299,30 @@ pub fn compiler(rustc: &Rustc) -> Compiler {
     }
 }
 
-/// Reads a request file, answers it, writes the document.
+/// Reads a request file, answers it, writes the document; one that was made before for the same types is copied.
 pub fn run(unit_path: &Path, types: &Path, out: &Path, rustc: &Rustc, unit: &Unit, effort: Effort) -> Result<()> {
     let request: Request = files::read_json(types)?;
-    files::write_json(out, &layouts(unit_path, unit, rustc, &request, effort)?)
+    let texts = request.texts()?;
+    // Generated crates see the unit's crate through this file.
+    let seen: Vec<PathBuf> = unit.metadata.iter().map(|path| unit.cwd.join(path)).collect();
+    let variant = format!("{}.", Fingerprint::new().add(&texts).add(&effort).finish());
+    let question = Question {
+        unit_path,
+        unit,
+        rustc,
+        args: &Run::again(unit, rustc, dump::unit_thresholds(unit), None).args,
+        env: &[],
+        overlay: None,
+        inputs: &seen,
+        variant: &variant,
+        prefix: "",
+        suffix: ".layouts",
+        derived: true,
+    };
+    let answer =
+        question.answer(|part| files::write_json(part, &layouts(unit_path, unit, rustc, &texts, effort)?).map(Ok))?;
+    let path = answer.map_err(|refusal| Failure::internal(refusal.stderr))?;
+    let text =
+        fs::read(&path).map_err(|error| Failure::internal(format!("cannot read {}: {error}", path.display())))?;
+    files::write_atomic(out, &text)
 }

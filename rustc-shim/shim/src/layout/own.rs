@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::answers::{Question, Refusal};
 use crate::dump;
 use crate::fail::{Failure, Result};
 use crate::files;
@@ -17,7 +18,6 @@ use crate::unit::Unit;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Own {
-    stamp: String,
     /// Size and alignment by rustc's text of the type.
     pub sizes: BTreeMap<String, (u64, u64)>,
     /// By `krate::path` of the definition.
@@ -27,39 +27,71 @@ pub struct Own {
 }
 
 impl Own {
-    /// From the file beside the unit, or by compiling the unit again.
+    /// From where it is kept, or by compiling the unit again.
     pub fn of(unit_path: &Path, unit: &Unit, rustc: &Rustc) -> Result<Self> {
-        let stem = unit_path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let cache = unit_path.with_file_name(format!(".{stem}.own.json"));
-        let stamp = dump::stamp(unit, rustc, &[]);
-        if let Some(known) = files::read_json::<Self>(&cache).ok().filter(|known| known.stamp == stamp) {
-            return Ok(known);
+        let mut made = None;
+        let question = Question {
+            unit_path,
+            unit,
+            rustc,
+            args: &prepared(unit, rustc).args,
+            env: &[],
+            overlay: None,
+            inputs: &[],
+            variant: "",
+            prefix: "",
+            suffix: ".own",
+            derived: true,
+        };
+        let answer = question.answer(|part| {
+            let own = match Self::ask(unit_path, unit, rustc)? {
+                Ok(own) => made.insert(own),
+                Err(refusal) => return Ok(Err(refusal)),
+            };
+            files::write_json(part, own).map(Ok)
+        })?;
+        match (answer, made) {
+            (Ok(_), Some(own)) => Ok(own),
+            (Ok(path), None) => files::read_json(&path),
+            (Err(refusal), _) => {
+                let first = refusal.stderr.lines().find(|line| line.contains("error")).unwrap_or("rustc failed");
+                Ok(Self { refused: Some(first.to_owned()), ..Self::default() })
+            }
         }
-        let mut own = Self::ask(unit_path, unit, rustc)?;
-        own.stamp = stamp;
-        files::write_json(&cache, &own)?;
-        Ok(own)
     }
 
-    fn ask(unit_path: &Path, unit: &Unit, rustc: &Rustc) -> Result<Self> {
+    /// Tells the user where there is nothing.
+    pub fn note_refusal(&self, unit: &Unit) {
+        if let Some(reason) = &self.refused {
+            eprintln!("note: no code for crate {}, so nothing to compare with: {reason}", unit.crate_name);
+        }
+    }
+
+    fn ask(unit_path: &Path, unit: &Unit, rustc: &Rustc) -> Result<std::result::Result<Self, Refusal>> {
         let workshop = Workshop::new(unit_path, "own")?;
         let ir = workshop.path("own.ll");
-        let mut run = Run::again(unit, rustc, dump::unit_thresholds(unit), None);
-        run.args(["-Ztrim-diagnostic-paths=no", "-Zverbose-internals", "-Zprint-type-sizes"]);
-        // Everything without type parameters is compiled, used or not.
-        run.args(["-Cdebuginfo=2", "-Cno-prepopulate-passes", "-Ccodegen-units=1", "-Clink-dead-code=yes"]);
-        run.args(["--emit=llvm-ir".to_owned(), "-o".to_owned(), ir.to_string_lossy().into_owned()]);
+        let mut run = prepared(unit, rustc);
+        run.args(["-o".to_owned(), ir.to_string_lossy().into_owned()]);
         let output = run.output()?;
         if !output.status.success() {
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            let first = stderr.lines().find(|line| line.contains("error")).unwrap_or("rustc failed").to_owned();
-            return Ok(Self { refused: Some(first), ..Self::default() });
+            let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+            return Ok(Err(Refusal { code: output.status.code(), stderr }));
         }
         let text = fs::read_to_string(&ir)
             .map_err(|error| Failure::internal(format!("rustc wrote no {}: {error}", ir.display())))?;
         let sizes = type_sizes(&String::from_utf8_lossy(&output.stdout))?;
-        Ok(Self { sizes, definitions: Metadata::of(&text).definitions(), ..Self::default() })
+        Ok(Ok(Self { sizes, definitions: Metadata::of(&text).definitions(), ..Self::default() }))
     }
+}
+
+/// The unit's compilation to code.
+fn prepared(unit: &Unit, rustc: &Rustc) -> Run {
+    let mut run = Run::again(unit, rustc, dump::unit_thresholds(unit), None);
+    run.args(["-Ztrim-diagnostic-paths=no", "-Zverbose-internals", "-Zprint-type-sizes"]);
+    // Everything without type parameters is compiled, used or not.
+    run.args(["-Cdebuginfo=2", "-Cno-prepopulate-passes", "-Ccodegen-units=1", "-Clink-dead-code=yes"]);
+    run.args(["--emit=llvm-ir"]);
+    run
 }
 
 /// Lines ``print-type-size type: `T`: 8 bytes, alignment: 4 bytes``.
