@@ -52,12 +52,16 @@ class InvalidInputError(MirgenError):
 
 
 class ToolError(MirgenError):
-    """A tool (cargo, rustc, ptxas, libNVVM, LLVM, the driver) failed: its command, its own lines, its status."""
+    """A tool (cargo, rustc, ptxas, libNVVM, LLVM, the driver) failed: its command, its own lines, its status.
+
+    ``message`` is empty where the tool's lines have been shown already.
+    """
 
     def __init__(
         self, tool: str, message: str, *, command: Sequence[str] = (), output: str = "", status: int = 0
     ) -> None:
-        super().__init__(f"{tool}: {message}")
+        said = f"\n{output.strip()}" if output.strip() else ""
+        super().__init__(f"{tool}: {message or f'failed (exit status {status})'}{said}")
         self.tool = tool
         self.message = message
         self.command = tuple(command)

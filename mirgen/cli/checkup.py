@@ -45,7 +45,8 @@ def summary(findings: tuple[Finding, ...]) -> tuple[str, ...]:
     by_name = {finding.name: finding.state == "ok" for finding in findings}
     rust = by_name["rustc"] and by_name["cargo"] and by_name["mirgen-rustc"] and by_name["llvmlite"]
     lines = [f"build to PTX and run on the simulator: {'yes' if rust else 'no'}"]
-    lines.append(f"crates compiled for: {NVPTX_TARGET if by_name['nvptx64 core'] else 'the host target only'}")
+    targets = NVPTX_TARGET if by_name["nvptx64 core"] else "the host target only"
+    lines.append(f"crates compiled for: {targets if by_name['rustc'] else 'none'}")
     cubin = rust and (by_name["ptxas"] or (by_name["nvjitlink"] and by_name["cuda-bindings"]))
     nvvm = rust and by_name["libnvvm"] and by_name["cuda-bindings"]
     lines.append(f"cubins: {'yes' if cubin else 'no'}; libNVVM as code generator: {'yes' if nvvm else 'no'}")
@@ -56,19 +57,30 @@ def summary(findings: tuple[Finding, ...]) -> tuple[str, ...]:
 def _attempt(group: str, name: str, ask: Callable[[], tuple[str, Path]], fix: str) -> Finding:
     try:
         detail, path = ask()
+    except ToolError as error:
+        return _failed(group, name, error, fix)
     except MirgenError as error:
-        message = error.message if isinstance(error, ToolError) else str(error)
-        return Finding(group, name, "missing", message, fix=fix)
+        return Finding(group, name, "missing", str(error), fix=fix)
     return Finding(group, name, "ok", detail, str(path))
+
+
+def _failed(group: str, name: str, error: ToolError, fix: str) -> Finding:
+    """A tool that is not there, or says why it cannot work (rustup without a toolchain does) and perhaps what helps."""
+    lines = [line.strip() for line in error.output.splitlines()]
+    first = next((line.removeprefix("error: ") for line in lines if line), "")
+    help_ = next((line.removeprefix("help: ") for line in lines if line.startswith("help: ")), fix)
+    detail = f"{error.message}: {first}" if first else error.message
+    return Finding(group, name, "missing", detail, fix=help_)
 
 
 def _rust() -> Iterator[Finding]:
     toolchain: Toolchain | None = None
+    fix = "https://rustup.rs, or `rustup update`"
     try:
         toolchain = find_toolchain()
         yield Finding("Rust", "rustc", "ok", toolchain.release, str(toolchain.rustc))
     except ToolError as error:
-        yield Finding("Rust", "rustc", "missing", error.message, fix="https://rustup.rs, or `rustup update`")
+        yield _failed("Rust", "rustc", error, fix)
     yield _attempt("Rust", "cargo", _cargo, "https://rustup.rs")
     yield _core(toolchain)
 
@@ -77,7 +89,7 @@ def _cargo() -> tuple[str, Path]:
     path = find_program("cargo", "CARGO")
     done = subprocess.run([str(path), "--version"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise ToolError("cargo", f"did not answer: {done.stderr.strip()}")
+        raise ToolError("cargo", "did not answer", output=done.stderr)
     return done.stdout.removeprefix("cargo ").strip(), path
 
 
@@ -113,7 +125,7 @@ def _shim() -> tuple[str, Path]:
     path = find_shim()
     done = subprocess.run([str(path), "--version"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise ToolError("mirgen-rustc", f"did not answer: {done.stderr.strip()}")
+        raise ToolError("mirgen-rustc", "did not answer", output=done.stderr)
     return done.stdout.split()[-1], path
 
 

@@ -41,7 +41,7 @@ def report(error: MirgenError, renderer: Renderer, form: MessageFormat = "human"
         return where + human.split("\n", 1)[0] + "\n"
     message: dict[str, object] = {
         "$message_type": "diagnostic",
-        "message": str(error),
+        "message": f"{error.tool}: {error.message}" if isinstance(error, ToolError) else str(error),
         "code": None,
         "level": "error: internal compiler error" if isinstance(error, InternalError) else "error",
         "spans": [],

@@ -12,6 +12,7 @@ import pytest
 
 from mirgen.cli import checkup
 from mirgen.cli.checkup import Finding, check_up, summary
+from mirgen.cli.main import main
 from mirgen.link.discover import WANTED, Tool
 from tests.cli.support import ROOT, Mirgen
 
@@ -41,6 +42,32 @@ def test_where_there_is_no_rust(mirgen: Mirgen, tmp_path: Path) -> None:
     assert set(missing) == {"rustc", "cargo"}
     assert "rustup.rs" in missing["rustc"]["fix"]
     assert "build to PTX and run on the simulator: no" in report["summary"]
+    assert "crates compiled for: none" in report["summary"]
+
+
+def test_where_rustup_has_no_toolchain(mirgen: Mirgen, tmp_path: Path) -> None:
+    """`rustc` is there and says what is wrong and what helps; the rest of its words is no help."""
+    for name in ("rustc", "cargo"):
+        said = f"error: rustup could not choose a version of {name} to run\nhelp: run 'rustup default stable'\n\nStack:"
+        (tmp_path / name).write_text(f'#!/bin/sh\nprintf "%b" "{said}" >&2; exit 1\n')
+        (tmp_path / name).chmod(0o755)
+    done = mirgen("doctor", "--message-format", "json", cwd=tmp_path, PATH=f"{tmp_path}:/usr/bin:/bin")
+    assert done.code == 101
+    missing = {f["name"]: f for f in json.loads(done.out)["findings"] if f["state"] == "missing"}
+    assert set(missing) == {"rustc", "cargo"}
+    for name, finding in missing.items():
+        assert finding["detail"] == f"did not answer: rustup could not choose a version of {name} to run"
+        assert finding["fix"] == "run 'rustup default stable'"
+
+
+def test_a_fix_for_several_is_said_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(checkup, "find_tool", no_tool)
+    monkeypatch.setattr(checkup, "find_package", no_tool)
+    with pytest.raises(SystemExit):
+        main(["doctor"])
+    shown = capsys.readouterr().out
+    assert shown.count("mirgen[cuda]") == 1
+    assert shown.index("cuda-core ") < shown.index("mirgen[cuda]") < shown.index("GPU")
 
 
 def test_without_cuda(monkeypatch: pytest.MonkeyPatch) -> None:

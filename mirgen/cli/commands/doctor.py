@@ -39,12 +39,14 @@ def command(context: click.Context, message_format: str) -> None:
 def _show(findings: tuple[Finding, ...], *, short: bool) -> None:
     for group, members in groupby(findings, key=lambda finding: finding.group):
         click.secho(group, bold=True)
-        for finding in members:
+        findings_ = list(members)
+        for finding, after in zip(findings_, [*findings_[1:], None], strict=True):
             mark, color = _MARKS[finding.state]
             click.echo(f"  {click.style(f'{mark:>7}', fg=color)}  {finding.name:<14} {finding.detail}")
             if finding.path and not short:
                 click.echo(f"{'':27}{finding.path}")
-            if finding.fix and not short:
+            # What one step brings all of is said once, after the last.
+            if finding.fix and not short and (after is None or after.fix != finding.fix):
                 click.echo(f"{'':27}fix: {finding.fix}")
     click.secho("What works", bold=True)
     for line in summary(findings):
