@@ -333,14 +333,15 @@ impl<T: Send + 'static> Disjoint<'_, [T], Matrix> {
     /// The cell that `thread` names, if there is one.
     #[inline(always)]
     fn at(&self, thread: ThreadIndex<D2>) -> Option<&UnsafeCell<T>> {
-        if thread.x() < self.space.width {
-            // Cannot wrap: the width is below 2^32, and so is y, since no launch has more than 2^26 threads along y.
-            self.elements().get(
-                thread
-                    .y()
-                    .wrapping_mul(self.space.width)
-                    .wrapping_add(thread.x()),
-            )
+        // Cannot wrap: the width is below 2^32, and so is y, since no launch has more than 2^26 threads along y.
+        let place = thread
+            .y()
+            .wrapping_mul(self.space.width)
+            .wrapping_add(thread.x());
+        let elements = self.elements();
+        // One condition with one way out: where two ways give none, the GPU would test once more whether there is one.
+        if (thread.x() < self.space.width) & (place < elements.len()) {
+            elements.get(place)
         } else {
             None
         }
