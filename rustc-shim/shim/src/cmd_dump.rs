@@ -11,7 +11,7 @@ use crate::cmd_parse::{unknown_text, write_json, MappedText};
 use crate::dump::{self, Format, Request, Text};
 use crate::fail::{Failure, Result};
 use crate::invoke::Rustc;
-use crate::parse::{parse_dump, Grammar, Selection};
+use crate::parse::{parse_watched, Grammar, Selection};
 use crate::unit::Unit;
 use crate::wire::{Compiler, MirDocument};
 
@@ -78,7 +78,8 @@ pub fn run(unit_path: &Path, unit: &Unit, rustc: &Rustc, request: &Request, sele
         None => None,
     };
     let (grammar, note) = Grammar::for_release(&rustc.release);
-    let parsed = parse_dump(main_text.as_str(), stable_text.as_ref().map(MappedText::as_str), grammar, &selection)
+    let side = stable_text.as_ref().map(MappedText::as_str);
+    let parsed = parse_watched(main_text.as_str(), side, grammar, &selection, &main_text.forgetting())
         .map_err(|error| unknown_text(&main.path, &error))?;
     notes.extend(note);
     notes.extend(parsed.notes);

@@ -1,5 +1,6 @@
 //! The first pass over a dump: finds where items begin and end, reads only their headers.
 
+use super::Passed;
 use crate::lex::{Cursor, Res};
 use crate::wire::ItemKind;
 
@@ -21,7 +22,7 @@ pub struct Item<'a> {
 }
 
 /// Finds every item of a `-Zunpretty=mir` text.
-pub fn index(text: &str) -> Res<Vec<Item<'_>>> {
+pub fn index<'a>(text: &'a str, passed: Passed<'_>) -> Res<Vec<Item<'a>>> {
     let mut items = Vec::new();
     let mut cur = Cursor::new(text, 0);
     let mut lines = Lines { text, counted: 0, line: 1 };
@@ -50,6 +51,7 @@ pub fn index(text: &str) -> Res<Vec<Item<'_>>> {
         item.end = cur.pos;
         skip_allocs(&mut cur)?;
         item.allocs_end = cur.pos;
+        passed(item.start);
         items.push(item);
     }
     Ok(items)

@@ -75,6 +75,9 @@ impl Selection {
     }
 }
 
+/// Is told how far the reading is.
+pub type Passed<'a> = &'a (dyn Fn(usize) + Sync);
+
 /// What [`parse_dump`] gives: the document's tables, and notes for its `notes`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Parsed {
@@ -90,10 +93,21 @@ pub fn parse_dump(
     grammar: Grammar,
     selection: &Selection,
 ) -> Result<Parsed, ParseError> {
+    parse_watched(text, stable, grammar, selection, &|_| {})
+}
+
+/// Like [`parse_dump`]; `passed` is told offsets of `text` as they are passed, in every pass from the first one.
+pub fn parse_watched(
+    text: &str,
+    stable: Option<&str>,
+    grammar: Grammar,
+    selection: &Selection,
+    passed: Passed<'_>,
+) -> Result<Parsed, ParseError> {
     std::thread::scope(|scope| {
         let work = std::thread::Builder::new()
             .stack_size(STACK)
-            .spawn_scoped(scope, || parse_here(text, stable, grammar, selection));
+            .spawn_scoped(scope, || parse_here(text, stable, grammar, selection, passed));
         match work.map(|thread| thread.join()) {
             Ok(Ok(result)) => result,
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
@@ -102,9 +116,15 @@ pub fn parse_dump(
     })
 }
 
-fn parse_here(text: &str, stable: Option<&str>, grammar: Grammar, selection: &Selection) -> Result<Parsed, ParseError> {
+fn parse_here(
+    text: &str,
+    stable: Option<&str>,
+    grammar: Grammar,
+    selection: &Selection,
+    passed: Passed<'_>,
+) -> Result<Parsed, ParseError> {
     let located = |fail: Box<Fail>| ParseError { line: line_of(text, fail.offset), message: fail.message };
-    let items = index::index(text).map_err(located)?;
+    let items = index::index(text, passed).map_err(located)?;
     let mut notes = Vec::new();
     let side = stable.and_then(|stable| match stable::Side::zip(stable, &items) {
         Ok(side) => Some(side),
@@ -118,6 +138,7 @@ fn parse_here(text: &str, stable: Option<&str>, grammar: Grammar, selection: &Se
     let mut owner_wanted = false;
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     for (at, item) in items.iter().enumerate() {
+        passed(item.start);
         let wanted = match item.kind {
             // Promoted constants follow the item they belong to.
             ItemKind::Promoted => owner_wanted || selection.wants(item.header, None),
@@ -148,7 +169,7 @@ fn parse_here(text: &str, stable: Option<&str>, grammar: Grammar, selection: &Se
             notes.push(format!("no body is called `{wanted}`"));
         }
     }
-    document.allocs(&items).map_err(located)?;
+    document.allocs(&items, passed).map_err(located)?;
     document.tables.settle_params();
     let mut parsed = document.parsed;
     parsed.notes = notes;
@@ -156,6 +177,7 @@ fn parse_here(text: &str, stable: Option<&str>, grammar: Grammar, selection: &Se
         .iter()
         .enumerate()
         .filter(|(_, item)| !item.ctfe)
+        .inspect(|(_, item)| passed(item.start))
         .map(|(at, item)| Header {
             header: item.header.to_owned(),
             instance: instance(at).map(str::to_owned),
@@ -207,7 +229,7 @@ impl<'a> Document<'a> {
     }
 
     /// Reads the allocations that the bodies need: their own, and others' only when these do not say.
-    fn allocs(&mut self, items: &[Item]) -> Res<()> {
+    fn allocs(&mut self, items: &[Item], passed: Passed<'_>) -> Res<()> {
         let mut wanted: BTreeSet<AllocId> = BTreeSet::new();
         for body in &self.parsed.parts.bodies {
             body_allocs(body, &mut wanted);
@@ -228,6 +250,7 @@ impl<'a> Document<'a> {
             if item.end == item.allocs_end {
                 continue;
             }
+            passed(item.end);
             if own.contains(item.header) {
                 self.read_allocs(item, &mut wanted, &mut found)?;
             } else {
@@ -240,6 +263,7 @@ impl<'a> Document<'a> {
                 break;
             }
             for item in &others {
+                passed(item.end);
                 self.read_allocs(item, &mut wanted, &mut found)?;
             }
             if before == (found.len(), unprinted(&found)) {
