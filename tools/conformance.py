@@ -1,7 +1,8 @@
-"""`./x conformance`: every fixture in every lane, by both code generators, for all generations of GPUs.
+"""`./x conformance`: every fixture in every lane, by both code generators, for all generations of GPUs; or, with
+`--corpus dumps`, rustc's whole text of sixteen real crates in every lane of the host.
 
-One line for each fixture and lane says how many kernels passed each check; what is wrong follows, a line each.  A run
-of everything writes tests/conformance.json.
+One line for each fixture (or crate) and lane says how many kernels passed each check (or how many bodies were read);
+what is wrong follows, a line each.  A run of a whole corpus writes its part of tests/conformance.json.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
+from mirgen.testing import dumps
 from mirgen.testing.conformance import CHECKS, REFUSAL, Outcome, examine
 from mirgen.testing.fixture import Fixture, fixture_paths, load_fixture
 from mirgen.testing.lanes import Lane, find_lanes
@@ -58,37 +61,77 @@ def scores(outcomes: list[Outcome]) -> dict[str, int]:
     return {**{status: counts[status] for status in STATUSES}, "of": len(outcomes)}
 
 
-def write(outcomes: list[Outcome]) -> None:
+def write(part: dict[str, Any]) -> None:
+    """Replaces one corpus's part of the scores that the repository keeps."""
+    known: dict[str, Any] = json.loads(RESULT.read_text()) if RESULT.is_file() else {"version": 1}
+    RESULT.write_text(json.dumps({**known, **part}, indent=1) + "\n")
+
+
+def by_lane(outcomes: list[Outcome]) -> dict[str, dict[str, dict[str, int]]]:
     """The scores by lane and fixture."""
     lanes: dict[str, dict[str, dict[str, int]]] = {}
     for lane in sorted({outcome.lane for outcome in outcomes}):
         mine = [outcome for outcome in outcomes if outcome.lane == lane]
         crates = sorted({outcome.crate for outcome in mine})
         lanes[lane] = {crate: scores([outcome for outcome in mine if outcome.crate == crate]) for crate in crates}
-    RESULT.write_text(json.dumps({"version": 1, "fixtures": scores(outcomes), "lanes": lanes}, indent=1) + "\n")
+    return lanes
+
+
+def run_fixtures(lanes: list[Lane], arguments: argparse.Namespace, paths: list[Path]) -> bool:
+    """The fixture crates; whether nothing is wrong."""
+    fixtures = [load_fixture(path) for path in paths if arguments.fixture is None or path.name in arguments.fixture]
+    with ProcessPoolExecutor(max(1, arguments.jobs)) as pool:
+        started = [pool.submit(run, lane, fixtures, arguments.profile) for lane in lanes]
+        outcomes = [outcome for future in started for outcome in future.result()]
+    total = scores(outcomes)
+    if arguments.lane is None and arguments.fixture is None and arguments.profile == "release":
+        write({"fixtures": total, "lanes": by_lane(outcomes)})
+    print("fixtures: " + " ".join(f"{status}={total[status]}" for status in (*STATUSES, "of")))
+    return not total["wrong"] and not total["crash"]
+
+
+def run_dumps_in(lane: Lane, crates: list[str]) -> list[dumps.Outcome]:
+    """One lane of the dumps, with its lines printed as they come."""
+    every: list[dumps.Outcome] = []
+    for outcome in dumps.examine(lane, crates, dumps.DUMPS / "target" / f"lane-{lane}"):
+        print(f"{lane.name:10} {outcome}", flush=True)
+        every.append(outcome)
+    return every
+
+
+def run_dumps(lanes: list[Lane], arguments: argparse.Namespace) -> bool:
+    """Whole dumps of real crates; whether every body was read."""
+    crates = arguments.crate or list(dumps.crates())
+    with ProcessPoolExecutor(max(1, arguments.jobs)) as pool:
+        started = [pool.submit(run_dumps_in, lane, crates) for lane in lanes if lane.target == "host"]
+        outcomes = [outcome for future in started for outcome in future.result()]
+    total, classes = dumps.scores(outcomes), dumps.classes(outcomes)
+    if arguments.lane is None and arguments.crate is None:
+        lanes_of = {lane.name: dumps.scores([o for o in outcomes if o.lane == lane.name]) for lane in lanes}
+        write({"dumps": {"scores": total, "classes": classes, "lanes": lanes_of}})
+    for reason, bodies in classes.items():
+        print(f"    {bodies:6} {reason}")
+    print("dumps: " + " ".join(f"{name}={bodies}" for name, bodies in total.items()))
+    return total["pass"] == total["of"]
 
 
 def main() -> int:
     """Everything that was asked for; 0 when nothing is wrong."""
     lanes, paths = find_lanes(), list(fixture_paths(ROOT / "fixtures" / "crates"))
     parser = argparse.ArgumentParser(prog="./x conformance", description=__doc__)
+    parser.add_argument("--corpus", default="fixtures", choices=["fixtures", "dumps"], help="which (default fixtures)")
     parser.add_argument("--lane", action="append", choices=[lane.name for lane in lanes], help="only this lane")
     parser.add_argument("--fixture", action="append", choices=[path.name for path in paths], help="only this fixture")
+    parser.add_argument("--crate", action="append", choices=dumps.crates(), help="only this crate of the dumps")
     parser.add_argument("--profile", default="release", choices=["release", "dev"], help="cargo's (default release)")
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, len(lanes)), help="lanes at a time")
     arguments = parser.parse_args()
     chosen = [lane for lane in lanes if arguments.lane is None or lane.name in arguments.lane]
-    fixtures = [load_fixture(path) for path in paths if arguments.fixture is None or path.name in arguments.fixture]
     if "nvptx64" not in {lane.target for lane in lanes}:
         print("no lane for nvptx64: run tools/debian-rustc .toolchains/rust-1.96", file=sys.stderr)
-    with ProcessPoolExecutor(max(1, arguments.jobs)) as pool:
-        started = [pool.submit(run, lane, fixtures, arguments.profile) for lane in chosen]
-        outcomes = [outcome for future in started for outcome in future.result()]
-    total = scores(outcomes)
-    if arguments.lane is None and arguments.fixture is None and arguments.profile == "release":
-        write(outcomes)
-    print("fixtures: " + " ".join(f"{status}={total[status]}" for status in (*STATUSES, "of")))
-    return 1 if total["wrong"] or total["crash"] else 0
+    if arguments.corpus == "dumps":
+        return 0 if run_dumps(chosen, arguments) else 1
+    return 0 if run_fixtures(chosen, arguments, paths) else 1
 
 
 if __name__ == "__main__":
