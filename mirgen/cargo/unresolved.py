@@ -29,6 +29,10 @@ _REASONS = {
         "it is a non-inline function of the precompiled standard library, whose MIR the toolchain does not ship",
         "needs rust-src: `rustup component add rust-src` (Debian: `rust-web-src`), then `cargo mirgen setup`",
     ),
+    "dyn": (
+        "which function a trait object's method is stands in a table, and rustc's text does not show what is in it",
+        "make the function generic over the trait (`impl Trait`, `<T: Trait>`), or use an enum of the types",
+    ),
     "trait": (
         "which implementation this trait call means was not printed by rustc",
         "mark the implementation `#[inline]`",
@@ -48,11 +52,12 @@ def unresolved_diagnostic(kernel: str, unresolved: Unresolved) -> Diagnostic:
     """One error: the function, the chain from the kernel, the reason, what to do."""
     from mirgen.diagnostics import user_location
 
-    reason, help_text = _REASONS[unresolved.reason]
+    is_dyn = unresolved.path.startswith(("<dyn ", "<(dyn "))
+    reason, help_text = _REASONS["dyn" if is_dyn else unresolved.reason]
     chain = " -> ".join(readable(name) for name in unresolved.reached.chain())
     where = user_location(unresolved.reached.body, unresolved.source)
     return Diagnostic(
-        code="MG0201",
+        code="MG0310" if is_dyn else "MG0201",
         message=f"kernel `{kernel}` calls `{readable(unresolved.path)}`, which has no body to compile",
         location=where,
         label="called from here",

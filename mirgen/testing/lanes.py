@@ -67,7 +67,7 @@ class Lane:
 #: tables (``dyn``), instances whose generic arguments are closures or which are private to core (``instances``).
 REFUSALS: Final = {
     "core": "MG0201",
-    "dyn": "MG0201",
+    "dyn": "MG0310",
     "instances": "MG0201",
 }
 
