@@ -40,6 +40,7 @@ from mirgen.link.manifest import Kernel as ManifestKernel
 from mirgen.link.manifest import Span as ManifestSpan
 from mirgen.lower import Lowered, lower_program
 from mirgen.mir.statement import Span
+from mirgen.mir.verify import verify_program
 from mirgen.targets.base import Target
 from mirgen.targets.host import HostTarget
 from mirgen.targets.nvptx import NvptxTarget
@@ -117,6 +118,8 @@ def _close(
     progress.status("Reading", f"kernels of {build.root.crate_name} ({build.target})")
     with progress.stage("close"):
         made, closed = close_built(build, options, is_intrinsic(), kernels)
+    with progress.stage("verify"):
+        verify_program(closed.program)
     with progress.stage("analyse"):
         for kernel in closed.program.kernels:
             check_uniform_facts(closed.program, kernel, closed.reached_bodies(kernel.name))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from mirgen.errors import InvalidInputError
+from mirgen.errors import InternalError
 from mirgen.ingest import MirUnit
 from mirgen.layout.builder import LayoutMaker
 from mirgen.mir import body as m
@@ -168,7 +168,7 @@ def test_catches(name: str) -> None:
         return body.build()
 
     verify_body(make(False))
-    with pytest.raises(InvalidInputError) as e:
+    with pytest.raises(InternalError) as e:
         verify_body(make(True))
     assert message in str(e.value)
     assert "`f`" in str(e.value)
@@ -181,7 +181,7 @@ def test_message_lists_body_block_and_statement() -> None:
     body.storage_live(body.local(t.u8))
     body.assign(body.ret, body.arg(0))
     body.return_()
-    with pytest.raises(InvalidInputError) as e:
+    with pytest.raises(InternalError) as e:
         verify_body(body.build())
     assert str(e.value) == ("the MIR is not sound:\n`f`, bb1[1] `_0 = copy _1`: the sides are `f32` and `u32`")
 
@@ -218,11 +218,11 @@ def test_program() -> None:
     made = body.build()
     memory = m.MemoryAlloc(None, 4, bytes(4), (), ())
     verify_program(b.program(made, allocs={3: memory}))
-    with pytest.raises(InvalidInputError, match=r"`f`, bb0\[0\] `alloc3`: no such allocation"):
+    with pytest.raises(InternalError, match=r"`f`, bb0\[0\] `alloc3`: no such allocation"):
         verify_program(b.program(made))
     dangling = m.MemoryAlloc(None, 8, bytes(8), (), (m.Relocation(0, 8, 4, 0),))
-    with pytest.raises(InvalidInputError, match="`alloc3`: points to alloc4: missing"):
+    with pytest.raises(InternalError, match="`alloc3`: points to alloc4: missing"):
         verify_program(b.program(made, allocs={3: dangling}))
     lost = replace(b.program(made, allocs={3: memory}), functions={})
-    with pytest.raises(InvalidInputError, match="the kernel's body `f` is missing"):
+    with pytest.raises(InternalError, match="the kernel's body `f` is missing"):
         verify_program(lost)

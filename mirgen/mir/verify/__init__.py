@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mirgen.errors import InvalidInputError
+from mirgen.errors import InternalError
 from mirgen.mir import body as m
 from mirgen.mir import place as p
 from mirgen.mir import statement as s
@@ -64,13 +64,18 @@ def find_problems(body: m.Body) -> list[Problem]:
 
 
 def verify_body(body: m.Body) -> None:
-    """Raises :class:`InvalidInputError` that lists the body's faults by block and statement."""
+    """Raises :class:`InternalError` that lists the body's faults by block and statement."""
     _raise(find_problems(body))
 
 
 def verify_program(program: m.Program) -> None:
-    """Verifies every body, and that kernels, constants and allocations refer to what is there."""
-    problems = [x for body in {id(b): b for b in program.functions.values()}.values() for x in find_problems(body)]
+    """Verifies every body, and that kernels, constants and allocations refer to what is there.
+
+    Raises:
+        InternalError: with every fault; rustc's own MIR has none, so that it was misread or joined wrongly.
+    """
+    bodies = {id(body): body for body in program.functions.values()}.values()
+    problems = [x for body in bodies for x in find_problems(body)]
     for kernel in program.kernels:
         if kernel.body not in program.functions:
             problems.append(Problem(kernel.name, None, None, "", f"the kernel's body `{kernel.body[1]}` is missing"))
@@ -79,7 +84,7 @@ def verify_program(program: m.Program) -> None:
             for x in alloc.relocations:
                 if x.alloc not in program.allocs:
                     problems.append(Problem(f"alloc{number}", None, None, "", f"points to alloc{x.alloc}: missing"))
-    for body in program.functions.values():
+    for body in bodies:
         problems += _missing_allocs(body, program)
     _raise(problems)
 
@@ -101,7 +106,7 @@ def _raise(problems: list[Problem]) -> None:
     lines = [str(x) for x in problems[:_MOST]]
     if len(problems) > _MOST:
         lines.append(f"and {len(problems) - _MOST} more")
-    raise InvalidInputError("the MIR is not sound:\n" + "\n".join(lines))
+    raise InternalError("the MIR is not sound:\n" + "\n".join(lines))
 
 
 def _shown(make: object) -> str:
