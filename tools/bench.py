@@ -72,18 +72,15 @@ def show_twins(console: Console, measured: list[Measured], skipped: list[Skipped
 
 
 def show_stages(console: Console, measured: list[dict[str, Any]]) -> None:
-    """Seconds and peaks of each stage from a cold start, and the speed of lowering."""
+    """Seconds and memory of each stage from a cold start (with all processes that it starts), and lowering's speed."""
     rows: list[list[str]] = []
     for crate in measured:
         if "error" in crate:
-            rows.append([crate["crate"], f"failed: {crate['error']}", "", "", ""])
+            rows.append([crate["crate"], f"failed: {crate['error']}", "", ""])
             continue
         for entry in crate["stages"]:
-            peaks = (entry["peak_bytes"], entry["children_peak_bytes"])
-            rows.append(
-                [crate["crate"], entry["stage"], f"{entry['seconds']:.2f}", *(f"{peak >> 20}" for peak in peaks)]
-            )
-    table(console, "Stages from a cold start", ["crate", "stage", "seconds", "peak MiB", "children MiB"], rows)
+            rows.append([crate["crate"], entry["stage"], f"{entry['seconds']:.2f}", f"{entry['peak_bytes'] / 1e6:.0f}"])
+    table(console, "Stages from a cold start", ["crate", "stage", "seconds", "peak MB"], rows)
     keys = ("crate", "target", "bodies", "statements", "statements_per_second")
     rows = [[str(crate[key]) for key in keys] for crate in measured if "error" not in crate]
     table(console, "Lowering", ["crate", "target", "bodies", "MIR statements", "statements/s"], rows)

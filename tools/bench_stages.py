@@ -6,12 +6,14 @@ python tools/bench_stages.py CRATE_FOLDER [KERNEL ..]     prints one JSON object
 from __future__ import annotations
 
 import json
-import resource
+import os
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import TracebackType
 from typing import Any, TypeVar
 
 from mirgen.cargo.build import cargo_build
@@ -29,22 +31,64 @@ Result = TypeVar("Result")
 ARCH = "sm_90"
 
 
+class PeakMemory:
+    """The most memory that this process and all below it have had together since the start of its ``with`` block, by
+    looking every few milliseconds."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self._over = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> PeakMemory:
+        self._look()
+        self._watcher.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._watcher.join()
+        self._look()
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.01):
+            self._look()
+
+    def _look(self) -> None:
+        self.bytes = max(self.bytes, sum(map(_resident, _family(os.getpid()))))
+
+
+def _family(pid: int) -> Iterator[int]:
+    """A process and all below it."""
+    yield pid
+    try:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            for child in (thread / "children").read_text().split():
+                yield from _family(int(child))
+    except OSError:  # it has just ended
+        return
+
+
+def _resident(pid: int) -> int:
+    """Bytes of memory of a process; none of one that has ended."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        return 0
+
+
 def measure(crate: Path, kernels: tuple[str, ...]) -> dict[str, Any]:
     """Stages from a cold start: nothing compiled, nothing cached but downloads."""
     stages: list[dict[str, Any]] = []
 
     def stage(name: str, action: Callable[[], Result]) -> Result:
         start = time.perf_counter()
-        result = action()
-        stages.append(
-            {
-                "stage": name,
-                "seconds": round(time.perf_counter() - start, 4),
-                # Peaks of this process and of the largest child so far.
-                "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-                "children_peak_bytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024,
-            }
-        )
+        with PeakMemory() as peak:
+            result = action()
+            seconds = time.perf_counter() - start
+        stages.append({"stage": name, "seconds": round(seconds, 4), "peak_bytes": peak.bytes})
         return result
 
     arch = find_arch(ARCH)
