@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Literal
 
 from mirgen import __version__
+from mirgen.analysis.convergence import barrier_warnings
 from mirgen.analysis.facts import launch_facts
 from mirgen.analysis.uniformity import check_uniform_facts
 from mirgen.cargo.build import CargoBuild, cargo_build
 from mirgen.cargo.options import CargoOptions
 from mirgen.cargo.program import ClosedProgram, close_built
 from mirgen.diagnostics import status_line
-from mirgen.errors import InvalidInputError
+from mirgen.errors import Diagnostic, InvalidInputError
 from mirgen.link import Worker, assemble, check_params, compile_ptx, find_arch, find_tool
 from mirgen.link.files import ArtifactFolder
 from mirgen.link.manifest import (
@@ -60,10 +61,11 @@ class StageTime:
 
 @dataclass(slots=True)
 class Progress:
-    """Collects stage times and tells the user, in cargo's look."""
+    """Collects stage times and tells the user, in cargo's look; ``on_warning`` takes what is doubtful in the code."""
 
     quiet: bool = False
     times: list[StageTime] = field(default_factory=list[StageTime])
+    on_warning: Callable[[Diagnostic], None] | None = None
 
     def status(self, verb: str, rest: str) -> None:
         if not self.quiet:
@@ -122,7 +124,11 @@ def _close(
         verify_program(closed.program)
     with progress.stage("analyse"):
         for kernel in closed.program.kernels:
-            check_uniform_facts(closed.program, kernel, closed.reached_bodies(kernel.name))
+            reached = closed.reached_bodies(kernel.name)
+            check_uniform_facts(closed.program, kernel, reached)
+            if progress.on_warning is not None:
+                for warning in barrier_warnings(closed.program, kernel, reached):
+                    progress.on_warning(warning)
     return made, closed
 
 

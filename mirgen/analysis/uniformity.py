@@ -12,7 +12,7 @@ paths join again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mirgen.analysis.facts import PREFIX
@@ -78,13 +78,13 @@ def check_uniform_facts(program: Program, kernel: Kernel, reached: Sequence[Body
 def grid_uniform(body: Body, differing_args: frozenset[int] = frozenset()) -> Uniform:
     """Analyses a body that all threads of the grid enter, with arguments that are the same for all but the locals
     ``differing_args``."""
-    differing = set(differing_args) | set(_borrowed_mutably(body))
+    differing = set(differing_args) | set(borrowed_mutably(body))
     partial: set[int] = set()
     while True:
         before = len(differing), len(partial)
         partial |= _after_differing_branches(body, differing)
         for at, block in enumerate(body.blocks):
-            for local, same in _definitions(block.statements, block.terminator, differing):
+            for local, same in definitions(block.statements, block.terminator, differing, _same_for_grid):
                 if at in partial or not same:
                     differing.add(local)
         if before == (len(differing), len(partial)):
@@ -122,7 +122,7 @@ def _entered_together(program: Program, kernel: Kernel, reached: Sequence[Body])
             call = block.terminator
             if not isinstance(call, st.Call) or not uniform.block(at):
                 continue
-            callee = program.functions.get((body.crate, _callee(call.func)))
+            callee = program.functions.get((body.crate, callee_path(call.func)))
             if callee is not None and callee is not body and uses.get(id(callee)) == 1:
                 args = enumerate(call.args, 1)
                 work.append((callee, frozenset(number for number, arg in args if not uniform.operand(arg))))
@@ -131,11 +131,12 @@ def _entered_together(program: Program, kernel: Kernel, reached: Sequence[Body])
 def _fact_blocks(body: Body) -> Iterator[tuple[int, st.Call]]:
     for at, block in enumerate(body.blocks):
         call = block.terminator
-        if isinstance(call, st.Call) and _callee(call.func).rpartition("::")[2] == _FACT:
+        if isinstance(call, st.Call) and callee_path(call.func).rpartition("::")[2] == _FACT:
             yield at, call
 
 
-def _callee(func: pl.Operand) -> str:
+def callee_path(func: pl.Operand) -> str:
+    """rustc's text of the function that is called; empty for one that is not named."""
     if isinstance(func, pl.Constant) and isinstance(func.const, pl.ZstConst):
         ty = func.const.ty
         if isinstance(ty, tys.FnDefTy):
@@ -143,7 +144,7 @@ def _callee(func: pl.Operand) -> str:
     return ""
 
 
-def _borrowed_mutably(body: Body) -> Iterator[int]:
+def borrowed_mutably(body: Body) -> Iterator[int]:
     """Locals that something else than an assignment may change."""
     for block in body.blocks:
         for statement in block.statements:
@@ -160,7 +161,7 @@ def _after_differing_branches(body: Body, differing: set[int]) -> set[int]:
     stack = [
         target
         for block in body.blocks
-        if isinstance(block.terminator, st.SwitchInt) and not _operand(block.terminator.operand, differing)
+        if isinstance(block.terminator, st.SwitchInt) and not operand_is_uniform(block.terminator.operand, differing)
         for target in successors(block.terminator)
     ]
     seen: set[int] = set()
@@ -172,10 +173,16 @@ def _after_differing_branches(body: Body, differing: set[int]) -> set[int]:
     return seen
 
 
-def _definitions(
-    statements: Sequence[st.Statement], terminator: st.Terminator, differing: set[int]
-) -> Iterator[tuple[int, bool]]:
-    """``(local, whether it gets one value for all threads)`` of everything that a block assigns."""
+def _same_for_grid(call: st.Call, _differing: set[int]) -> bool:
+    return callee_path(call.func).rpartition("::")[2] in _UNIFORM_CALLS
+
+
+def definitions(
+    statements: Sequence[st.Statement], terminator: st.Terminator, differing: set[int],
+    same: Callable[[st.Call, set[int]], bool],
+) -> Iterator[tuple[int, bool]]:  # fmt: skip
+    """``(local, whether it gets one value for all threads)`` of everything that a block assigns; ``same`` says it of a
+    call's result."""
     for statement in statements:
         match statement:
             case st.Assign(place=place, rvalue=value) if not _through_pointer(place):
@@ -185,7 +192,7 @@ def _definitions(
             case _:
                 pass
     if isinstance(terminator, st.Call) and not _through_pointer(terminator.destination):
-        yield terminator.destination.local, _callee(terminator.func).rpartition("::")[2] in _UNIFORM_CALLS
+        yield terminator.destination.local, same(terminator, differing)
 
 
 def _through_pointer(place: pl.Place) -> bool:
@@ -202,7 +209,8 @@ def _place(place: pl.Place, differing: set[int] | frozenset[int], *, written: bo
     )
 
 
-def _operand(operand: pl.Operand, differing: set[int]) -> bool:
+def operand_is_uniform(operand: pl.Operand, differing: set[int]) -> bool:
+    """Whether an operand has one value for all threads, where the locals ``differing`` may have several."""
     match operand:
         case pl.Copy(place=place) | pl.Move(place=place):
             return _place(place, differing)
@@ -223,7 +231,7 @@ def _rvalue(value: rv.Rvalue, differing: set[int]) -> bool:
         case rv.ThreadLocalRef():
             return False
         case _:
-            return all(_operand(operand, differing) for operand in operands_of(value))
+            return all(operand_is_uniform(operand, differing) for operand in operands_of(value))
 
 
 def _refusal(kernel: Kernel, body: Body, call: st.Call, reason: str) -> Diagnostic:

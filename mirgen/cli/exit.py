@@ -68,6 +68,19 @@ def show(error: MirgenError, form: MessageFormat = "human", roots: Sequence[Path
     stream.flush()
 
 
+def show_warning(warning: Diagnostic, form: MessageFormat, roots: Sequence[Path] = ()) -> None:
+    """Show ``warning`` where errors are shown."""
+    colours = Palette(wants_colour(sys.stderr, os.environ) and form == "human")
+    renderer = Renderer(SourceMap(roots), colours)
+    match form:
+        case "human":
+            sys.stderr.write(renderer.human(warning, "warning") + "\n")
+        case "short":
+            sys.stderr.write(renderer.short(warning, "warning"))
+        case "json":
+            sys.stdout.write(renderer.json(warning, "warning"))
+
+
 def _more(error: UnsupportedError) -> str:
     """rustc's closing line, for our codes."""
     known = sorted({d.code for d in error.diagnostics if d.code})

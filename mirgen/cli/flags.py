@@ -10,11 +10,13 @@ import click
 
 from mirgen.cargo.options import CargoOptions
 from mirgen.cli.command import cargo_arguments, option
+from mirgen.cli.exit import show_warning
 from mirgen.cli.previous import previous_build
-from mirgen.cli.settings import DEFAULT_ARCH, read_settings
+from mirgen.cli.settings import DEFAULT_ARCH, read_settings, source_roots
+from mirgen.diagnostics import MessageFormat
 from mirgen.errors import InvalidInputError
 from mirgen.link.arch import parse_archs
-from mirgen.pipeline import BuildOptions
+from mirgen.pipeline import BuildOptions, Progress
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _Flags = tuple[Callable[[Any], Any], ...]
@@ -117,6 +119,14 @@ def cargo_options(flags: dict[str, Any], settings: dict[str, str] | None = None)
         message_format=flags["message_format"],
         extra=cargo_arguments(),
     )
+
+
+def progress_of(flags: dict[str, Any]) -> Progress:
+    """How the flags want to be told of what goes on; warnings are shown however quiet."""
+    form: MessageFormat = flags["message_format"]
+    path: Path | None = flags["manifest_path"]
+    roots = source_roots(None if path is None else str(path))
+    return Progress(quiet=flags["quiet"], on_warning=lambda warning: show_warning(warning, form, roots))
 
 
 def build_options(flags: dict[str, Any], kernels: tuple[str, ...] = (), *, as_before: bool = False) -> BuildOptions:

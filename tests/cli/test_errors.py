@@ -229,3 +229,32 @@ def test_arguments_after_two_dashes_are_cargos(mirgen: Mirgen, built: Done, crat
     done = mirgen.build("--", "--no-such-flag-of-cargo", cwd=crate)
     assert done.code != 0
     assert "unexpected argument '--no-such-flag-of-cargo' found" in done.err
+
+
+def test_a_barrier_that_some_threads_might_miss(mirgen: Mirgen, built: Done, tmp_path: Path) -> None:
+    """A warning: the kernel is compiled all the same, and a launch that hangs is stopped by the simulator."""
+    source = (
+        "#[kernel]\npub fn part(n: u32) {\n    if thread::x() < n {\n        block::barrier();\n    }\n"
+        "    block::barrier();\n}\n"
+    )
+    crate = make_crate(tmp_path / "crate", PRELUDE + source, name="part")
+    done = mirgen.build("-q", cwd=crate, verb="check")
+    assert (done.code, done.out) == (0, "")
+    assert done.err == (
+        "warning[MG0105]: kernel `part` waits at a barrier that some threads of a block might not reach\n"
+        " --> src/lib.rs:6:9\n"
+        "  |\n"
+        "5 |     if thread::x() < n {\n"
+        "  |        --------------- the threads might part here: what is asked may differ between them\n"
+        "6 |         block::barrier();\n"
+        "  |         ^^^^^^^^^^^^^^^^ all threads of the block have to come here, or none\n"
+        "  |\n"
+        "  = help: bring the barrier out of the branch or loop: "
+        "let the condition guard only what is between barriers\n\n"
+    )
+    done = mirgen.build("-q", "--message-format", "json", cwd=crate, verb="check")
+    message = json.loads(done.out)
+    assert (message["level"], message["code"]["code"]) == ("warning", "MG0105")
+    assert [span["is_primary"] for span in message["spans"]] == [True, False]
+    done = mirgen.build("part", "--grid", "1", "--block", "64", "--arg", "n=32", "-q", cwd=crate, verb="run")
+    assert done.code == 105 and "barrier" in done.err

@@ -9,13 +9,12 @@ from typing import Any
 import click
 
 from mirgen.cli.command import CargoCommand, option
-from mirgen.cli.flags import build_flags, build_options
+from mirgen.cli.flags import build_flags, build_options, progress_of
 from mirgen.cli.listings import COMMENT, Listing, View, make_listing
 from mirgen.cli.settings import source_roots
 from mirgen.cli.summary import resources_text
 from mirgen.diagnostics import Palette, SourceMap, wants_colour
 from mirgen.errors import InvalidInputError
-from mirgen.pipeline import Progress
 from mirgen.view import Item, choose, interleave
 
 _SHOW = "What to show"
@@ -45,7 +44,7 @@ def command(kernel: str | None, views: tuple[View, ...], rust: bool, everything:
         raise InvalidInputError(f"--everything takes no {'--rust' if rust else 'KERNEL'}")
     view: View = views[0] if views else "ptx"
     options = build_options(flags, as_before=True)
-    listing = make_listing(options, view, kernel, Progress(quiet=flags["quiet"]), rust=rust)
+    listing = make_listing(options, view, kernel, progress_of(flags), rust=rust)
     if everything:
         sys.stdout.write(listing.text)
         return

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from mirgen.cli.command import CargoCommand
-from mirgen.cli.flags import build_flags, build_options
+from mirgen.cli.flags import build_flags, build_options, progress_of
 from mirgen.cli.summary import print_json, show_build
-from mirgen.pipeline import Progress, build
+from mirgen.pipeline import build
 
 
 @click.command("build", cls=CargoCommand)
@@ -22,7 +22,7 @@ def command(kernels: tuple[str, ...], **flags: Any) -> None:
     what changed.
     """
     options = build_options(flags, kernels)
-    result = build(options, Progress(quiet=flags["quiet"]))
+    result = build(options, progress_of(flags))
     show_build(result, quiet=flags["quiet"], wants_cubin=options.assembler != "none")
     if flags["message_format"] == "json":
         print_json(result)

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from mirgen.cli.command import CargoCommand
-from mirgen.cli.flags import cargo_flags, cargo_options
-from mirgen.pipeline import BuildOptions, Progress, check
+from mirgen.cli.flags import cargo_flags, cargo_options, progress_of
+from mirgen.pipeline import BuildOptions, check
 
 
 @click.command("check", cls=CargoCommand)
@@ -19,4 +19,4 @@ def command(kernels: tuple[str, ...], **flags: Any) -> None:
 
     Does everything up to LLVM IR, for the GPU and for the simulator; makes no artefacts.
     """
-    check(BuildOptions(cargo=cargo_options(flags), kernels=kernels), Progress(quiet=flags["quiet"]))
+    check(BuildOptions(cargo=cargo_options(flags), kernels=kernels), progress_of(flags))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirgen.cli.command import CargoCommand, option
-from mirgen.cli.flags import build_flags, build_options
+from mirgen.cli.flags import build_flags, build_options, progress_of
 from mirgen.cli.listings import alone_if_need_be
 from mirgen.cli.summary import shown
 from mirgen.diagnostics import status_line
@@ -86,7 +86,9 @@ def command(
         _check_writable(path)
     device = device or os.environ.get("MIRGEN_DEVICE") or "sim"
     quiet: bool = flags["quiet"]
-    module = _module(build_options(flags, as_before=True), kernel, device, _sim_options(schedule, seed), quiet=quiet)
+    module = _module(
+        build_options(flags, as_before=True), kernel, device, _sim_options(schedule, seed), progress_of(flags)
+    )
     chosen = _kernel(module, kernel)
     config = LaunchConfig(grid, block, shared=shared)
     if not quiet:
@@ -123,7 +125,7 @@ def _value(value: Any) -> str:
     return str(value)
 
 
-def _module(options: BuildOptions, kernel: str | None, device: str, sim: SimOptions, *, quiet: bool) -> Module:
+def _module(options: BuildOptions, kernel: str | None, device: str, sim: SimOptions, progress: Progress) -> Module:
     """The built crate on ``device``."""
     if device == "sim":
         options = replace(options, archs=())  # which any build will do for, and needs no CUDA tool
@@ -131,7 +133,6 @@ def _module(options: BuildOptions, kernel: str | None, device: str, sim: SimOpti
         from mirgen.runtime.cuda import architecture
 
         options = replace(options, archs=(architecture(device),))
-    progress = Progress(quiet=quiet)
     result = alone_if_need_be(lambda some: build(some, progress), options, kernel, progress)
     return module_of(result.manifest, result.manifest_path.parent, device, sim)
 

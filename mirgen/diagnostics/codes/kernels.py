@@ -58,4 +58,25 @@ CODES = (
         in its type, `Disjoint<[u8], Chunks<4>>` or `Disjoint<[f32], Blocks>`, there is nothing to prove.
         """,
     ),
+    code(
+        "MG0105",
+        "a barrier that some threads of a block might not reach",
+        """
+        At `block::barrier()` and `block::sync(..)` every thread of a block waits for all others. Where some of them
+        take another way, those that wait may wait forever. This is a warning: mirgen found a branch between the start
+        of the kernel and the barrier whose condition may differ between threads of a block, and no place before the
+        barrier where they meet again.
+
+            if block::thread().get() < 32 {
+                block::barrier();                  // the other threads never come here
+            }
+
+        A condition differs where it is computed from a thread's index, from an atomic's result or from memory. Move the
+        barrier behind the branch, so that the condition guards only the work between two barriers; let loops around
+        barriers run as often in every thread, up to a parameter or a constant. An early `return` before a barrier is
+        such a branch too. A panic is none: it ends the whole grid.
+
+        The simulator stops a launch in which the threads really part, and says which of them wait where.
+        """,
+    ),
 )
