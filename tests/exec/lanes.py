@@ -25,8 +25,8 @@ KERNELS: dict[str, tuple[str, ...]] = {
     "crates_sha2": ("sha256",),
     "crates_xxhash": ("xxh64",),
 }
-#: And of all checks those: libNVVM's old dialect, for one, takes minutes for sha2.
-CRATES_IO_CHECKS = (SIMULATOR, "llvm sm_90", "nvvm sm_100")
+#: And of all checks those: one architecture for LLVM, and for each dialect of libNVVM.
+CRATES_IO_CHECKS = (SIMULATOR, "llvm sm_90", "nvvm sm_90", "nvvm sm_100")
 #: What differs most from compiler to compiler, in the other lanes.
 OTHER_LANES: dict[str, tuple[str, ...]] = {
     "saxpy": ("saxpy", "saxpy_stride"),
