@@ -18,8 +18,8 @@ from typing import TypeAlias
 from mirgen.analysis.references import references
 from mirgen.analysis.runtime_checks import successors
 from mirgen.analysis.uniformity import (
-    borrowed_mutably,
     callee_path,
+    changed_elsewhere,
     definitions,
     operand_is_uniform,
 )  # fmt: skip
@@ -139,7 +139,7 @@ class _Flow:
 
     def __init__(self, body: Body) -> None:
         self.body = body
-        self.differing: set[int] = set(borrowed_mutably(body))
+        self.differing: set[int] = set(changed_elsewhere(body))
         self._next = _ways(body)
         self.kept = frozenset(self._next)
         self._joins = _joins(self._next)

@@ -78,7 +78,7 @@ def check_uniform_facts(program: Program, kernel: Kernel, reached: Sequence[Body
 def grid_uniform(body: Body, differing_args: frozenset[int] = frozenset()) -> Uniform:
     """Analyses a body that all threads of the grid enter, with arguments that are the same for all but the locals
     ``differing_args``."""
-    differing = set(differing_args) | set(borrowed_mutably(body))
+    differing = set(differing_args) | set(changed_elsewhere(body))
     partial: set[int] = set()
     while True:
         before = len(differing), len(partial)
@@ -144,16 +144,40 @@ def callee_path(func: pl.Operand) -> str:
     return ""
 
 
-def borrowed_mutably(body: Body) -> Iterator[int]:
-    """Locals that something else than an assignment may change."""
+def changed_elsewhere(body: Body) -> Iterator[int]:
+    """Locals that something else than an assignment may change: through a mutable borrow or a raw pointer, or a shared
+    borrow of what may hold a cell."""
     for block in body.blocks:
         for statement in block.statements:
             match statement:
-                case st.Assign(rvalue=rv.Ref(borrow="mut", place=place) | rv.RawPtr(mutable=True, place=place)):
-                    if not any(isinstance(step, pl.Deref) for step in place.proj):
-                        yield place.local
+                case st.Assign(rvalue=rv.Ref(borrow=borrow, place=place)):
+                    mutable = borrow == "mut" or not _is_plain(body.locals[place.local].ty)
+                case st.Assign(rvalue=rv.RawPtr(mutable=mutable, place=place)):
+                    mutable = mutable or not _is_plain(body.locals[place.local].ty)
                 case _:
-                    pass
+                    continue
+            if mutable and not _through_pointer(place):
+                yield place.local
+
+
+def _is_plain(ty: tys.Ty) -> bool:
+    """Whether a value certainly holds no cell: of other crates' types only core's simple ones are believed."""
+    match ty:
+        case tys.IntTy() | tys.FloatTy() | tys.BoolTy() | tys.CharTy() | tys.StrTy() | tys.NeverTy():
+            return True
+        case tys.PointerTy() | tys.FnDefTy() | tys.FnPtrTy():
+            return True
+        case tys.ArrayTy(elem=elem) | tys.SliceTy(elem=elem):
+            return _is_plain(elem)
+        case tys.TupleTy(elems=elems):
+            return all(map(_is_plain, elems))
+        case tys.ClosureTy(upvars=upvars):
+            return all(map(_is_plain, upvars))
+        case tys.AdtTy(path=path, args=args):
+            known = path.startswith(("core::option::", "core::ops::", "core::result::", "core::iter::"))
+            return path.startswith("mirgen_device::") or (known and all(map(_is_plain, args)))
+        case _:
+            return False
 
 
 def _after_differing_branches(body: Body, differing: set[int]) -> set[int]:

@@ -92,6 +92,15 @@ pub fn bad_width_from_memory(x: &[u32], y: Disjoint<[u32]>) {
 }
 
 #[kernel]
+pub fn bad_width_from_a_cell(width: u32, y: Disjoint<[u32]>) {
+    let cell = core::cell::Cell::new(width);
+    let set: fn(&core::cell::Cell<u32>) = |cell| cell.set(thread::x());
+    set(&cell);
+    let mut y = y.as_matrix(cell.into_inner() as usize);
+    if let Some(y) = y.get_mut(thread::index_2d()) { *y = 1; }
+}
+
+#[kernel]
 pub fn bad_width_chosen_by_a_thread(width: u32, y: Disjoint<[u32]>) {
     let width = if thread::y() == 3 { width } else { 8 };
     let mut y = y.as_matrix(width as usize);
@@ -126,6 +135,7 @@ REASONS = {
     "bad_after_an_early_return": "where some threads might not come",
     "bad_width_of_a_thread": "by a width that might differ between threads",
     "bad_width_from_memory": "by a width that might differ between threads",
+    "bad_width_from_a_cell": "by a width that might differ between threads",
     "bad_width_chosen_by_a_thread": "where some threads might not come",
     "bad_other_array": "where some threads might not come",
     "bad_in_a_function_of_two_calls": "in a function that some threads might call and others not",
