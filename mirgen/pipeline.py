@@ -302,7 +302,7 @@ def _profile_folder(profile: str) -> str:
 def _fingerprint(made: CargoBuild, options: BuildOptions) -> str:
     """Everything that the artefacts depend on but the architectures: units as compiled, options, mirgen's own code."""
     state = hashlib.sha256()
-    for unit in made.units:
+    for unit in sorted(made.units, key=lambda unit: unit.record):  # cargo names those first that it compiled first
         stat = unit.metadata.stat() if unit.metadata.is_file() else None
         state.update(f"{unit.record}:{stat and (stat.st_mtime_ns, stat.st_size)}\n".encode())
     state.update(repr((options.codegen, options.assembler, options.kernels, options.simulator)).encode())

@@ -93,7 +93,16 @@ def cargo_build(options: CargoOptions) -> CargoBuild:
     command += ["-" + "v" * options.verbose] if options.verbose else []
     command += ["--color", options.color or ("always" if sys.stderr.isatty() else "auto")]
     command += list(options.extra)
-    artifacts = _run_cargo(command, environment, as_json=options.message_format == "json")
+    as_json = options.message_format == "json"
+    artifacts = _run_cargo(command, environment, as_json=as_json)
+    foreign = _foreign(artifacts, units_dir, work / target)
+    if foreign:
+        for path in foreign:
+            path.unlink(missing_ok=True)  # then cargo has to compile it again
+        artifacts = _run_cargo(command, environment, as_json=as_json)
+        foreign = _foreign(artifacts, units_dir, work / target)
+    if foreign:
+        raise ToolError("cargo", f"{foreign[0].name} was not compiled as mirgen asked; remove {work}", command=command)
     units = _units(artifacts, units_dir, package["id"])
     roots = [unit for unit, is_root in units if is_root]
     if len(roots) != 1:
@@ -206,6 +215,36 @@ def _run_cargo(command: list[str], environment: dict[str, str], *, as_json: bool
     return artifacts
 
 
+def _foreign(artifacts: list[dict[str, Any]], units_dir: Path, folder: Path) -> list[Path]:
+    """Metadata in ``folder``, the target's, that is not what the artifacts' packages are when mirgen compiles them.
+
+    cargo takes it for fresh where a plain cargo ran in mirgen's folder, which leaves mirgen's flags out; and where two
+    packages of one name and version share a target folder.
+    """
+    found: list[Path] = []
+    for artifact in artifacts:
+        package = Path(artifact["manifest_path"]).parent
+        for path in map(Path, artifact["filenames"]):
+            record = _record(path, units_dir)
+            if path.suffix == ".rmeta" and path.is_relative_to(folder) and not _is_ours(record, package):
+                found.append(path)
+    return found
+
+
+def _is_ours(record: Path, package: Path) -> bool:
+    """Whether ``record`` is of ``package``, and rustc's dep-info still what the wrapper made of it."""
+    try:
+        unit = json.loads(record.read_bytes())
+        dep_info = Path(unit["cwd"], unit["dep_info"]).read_text(encoding="utf-8", errors="replace")
+        return Path(unit["package"]["manifest_dir"]) == package and "\n# env-dep:MIRGEN_STAMP=" in dep_info
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _record(metadata: Path, units_dir: Path) -> Path:
+    return units_dir / (metadata.stem.removeprefix("lib") + ".json")
+
+
 def _units(artifacts: list[dict[str, Any]], units_dir: Path, root_package: str) -> list[tuple[Unit, bool]]:
     """The recorded units of the artifacts; build scripts and proc-macros have none."""
     units: list[tuple[Unit, bool]] = []
@@ -214,7 +253,7 @@ def _units(artifacts: list[dict[str, Any]], units_dir: Path, root_package: str) 
             path = Path(name)
             if path.suffix != ".rmeta":
                 continue
-            record = units_dir / (path.stem.removeprefix("lib") + ".json")
+            record = _record(path, units_dir)
             if record.is_file():
                 is_root = artifact["package_id"] == root_package
                 unit = Unit(artifact["target"]["name"].replace("-", "_"), record, path, is_root)

@@ -70,18 +70,37 @@ def overlays(work: Path) -> Path | None:
         return None
     table: dict[str, dict[str, str]] = {}
     for package in packages:
-        folder = work / "exposed" / hashlib.sha256(str(package.root_file).encode()).hexdigest()[:12]
-        copy = make_overlay(package.root_file, package.source_dir, (), folder, package.items, "pub")
-        table[str(package.root_file)] = {
-            "original_input": str(package.root_file),
-            "original": str(package.source_dir),
-            "input": str(copy.root_file),
-            "copy": str(copy.copy),
-        }
+        table[str(package.root_file)] = _laid_out(package, work)
     text = json.dumps(table, indent=1)
     path = work / f"overlays-{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
     path.write_text(text)
     return path
+
+
+def _laid_out(package: _Package, work: Path) -> dict[str, str]:
+    """The package's copy; one that is there and as it would be made again is left alone: cargo sees no change."""
+    folder = work / "exposed" / hashlib.sha256(str(package.root_file).encode()).hexdigest()[:12]
+    note = folder / "laid-out.json"
+    files = sorted({package.root_file, *(item.file for item in package.items)})
+    listing = sorted(str(path) for path in package.source_dir.rglob("*"))
+    described = repr((package.items, [_digest(file) for file in files], listing))
+    state = hashlib.sha256(described.encode()).hexdigest()
+    try:
+        known = json.loads(note.read_bytes())
+        if known["state"] == state and Path(known["copy"]["input"]).is_file():
+            return known["copy"]
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # to be laid out
+    note.unlink(missing_ok=True)
+    copy = make_overlay(package.root_file, package.source_dir, (), folder, package.items, "pub")
+    made = {
+        "original_input": str(package.root_file),
+        "original": str(package.source_dir),
+        "input": str(copy.root_file),
+        "copy": str(copy.copy),
+    }
+    note.write_text(json.dumps({"state": state, "copy": made}, indent=1))
+    return made
 
 
 def _load(work: Path) -> list[_Package]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from mirgen.analysis.references import closure_of_types
 from mirgen.cargo.dump import CrateDump
 from mirgen.cargo.shim import run_shim
-from mirgen.ingest import load_layouts
+from mirgen.ingest import LayoutUnit, load_layouts
 from mirgen.layout.data import Layout
 from mirgen.mir.ty import Ty, UnsupportedTy
 
+#: How many crates are asked at a time.
+_PARALLEL = 2
 _UNSIZED_OR_GENERIC = frozenset({"param", "alias", "error"})
 
 
@@ -23,32 +26,34 @@ def ask_layouts(
 ) -> None:  # fmt: skip
     """Add the layouts of types (each with the dump that printed it) to ``layouts``, by ``Ty.key``, and rustc's reason
     for each type that has none to ``failures``.  What is known is not asked again."""
-    by_dump: dict[int, tuple[CrateDump, set[Ty]]] = {}
+    by_unit: dict[Path, tuple[CrateDump, set[str]]] = {}
     for dump, types in held:
-        by_dump.setdefault(id(dump), (dump, set()))[1].update(types)
-    for dump, types in by_dump.values():
-        wanted = {
+        texts = {
             ty.text for ty in closure_of_types(types)
             if not (isinstance(ty, UnsupportedTy) and ty.what in _UNSIZED_OR_GENERIC)
         }  # fmt: skip
-        for number, (table, _) in enumerate(dump.type_tables()):
-            known = layouts.keys() | failures.keys()
-            roots = [i for i, ty in enumerate(table) if ty["text"] in wanted and (dump.crate, ty["text"]) not in known]
-            if roots:
-                _ask(dump, table, roots, shim, work / f"{dump.unit.record.stem}-{number}", layouts, failures)
+        by_unit.setdefault(dump.unit.record, (dump, set()))[1].update(texts)
+    known = layouts.keys() | failures.keys()
+    questions = [
+        (dump, wanted)
+        for dump, texts in by_unit.values()
+        if (wanted := sorted(text for text in texts if (dump.crate, text) not in known))
+    ]
+    with ThreadPoolExecutor(_PARALLEL) as pool:
+        asked = [pool.submit(_ask, dump, wanted, shim, work) for dump, wanted in questions]
+    for unit in (answer.result() for answer in asked):
+        layouts.update(unit.layouts)
+        failures.update(unit.failures)
 
 
-def _ask(
-    dump: CrateDump, table: list[dict[str, Any]], roots: list[int], shim: Path, stem: Path,
-    layouts: dict[tuple[str, str], Layout], failures: dict[tuple[str, str], str],
-) -> None:  # fmt: skip
-    query = stem.with_name(f"{stem.name}.types.json")
-    out = stem.with_name(f"{stem.name}.layout.json")
+def _ask(dump: CrateDump, texts: list[str], shim: Path, work: Path) -> LayoutUnit:
+    stem = hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
+    query = work / f"{dump.unit.record.stem}-{stem}.types.json"
+    out = query.with_name(f"{dump.unit.record.stem}-{stem}.layout.json")
     query.parent.mkdir(parents=True, exist_ok=True)
-    query.write_text(json.dumps({"types": table, "roots": roots}))
+    types = [{"text": text} for text in texts]
+    query.write_text(json.dumps({"types": types, "roots": list(range(len(types)))}))
     args = ["layouts", "--unit", str(dump.unit.record), "--types", str(query), "--out", str(out)]
     # The second opinion costs a whole code generation of the crate: for the user's own only.
     run_shim(shim, args if dump.unit.primary else [*args, "--quick"])
-    unit = load_layouts(out, dump.crate)
-    layouts.update(unit.layouts)
-    failures.update(unit.failures)
+    return load_layouts(out, dump.crate)

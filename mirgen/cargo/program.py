@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
 
 from mirgen.analysis.doomed import without_addresses
 from mirgen.cargo.ask import Asker
@@ -15,6 +18,7 @@ from mirgen.cargo.expose import ExposureNeededError, expose, withdraw
 from mirgen.cargo.kernels import MarkedKernel, find_kernels
 from mirgen.cargo.layouts import ask_layouts
 from mirgen.cargo.options import CargoOptions
+from mirgen.cargo.queries import Private
 from mirgen.cargo.unresolved import unresolved_diagnostic
 from mirgen.errors import Diagnostic, ToolError, UnsupportedError
 from mirgen.ingest import Header
@@ -27,6 +31,9 @@ from mirgen.mir.ty import Ty
 _ROOT_EFFORTS = ((), ("--cfg", "mirgen_deep", "--thresholds", "deep"))
 _LEVEL_STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _DEPENDENCY_EFFORTS = ((), ("--thresholds", "root"))
+
+#: Takes private items that must be named, each with its unit's record; whether cargo must run again for them.
+Expose: TypeAlias = Callable[[frozenset[tuple[Path, Private]]], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,36 +62,39 @@ def close_built(
     """
     while True:
         try:
-            return build, close_program(build, is_intrinsic, kernels)
-        except ExposureNeededError as needed:
-            if not expose(build.work_dir, needed.items):
-                return build, close_program(build, is_intrinsic, kernels, expose_more=False)
+            return build, close_program(build, is_intrinsic, kernels, partial(expose, build.work_dir))
+        except ExposureNeededError:
+            pass  # cargo runs again
         try:
             build = cargo_build(replace(options, quiet=True))
         except ToolError:
             withdraw(build.work_dir)
             build = cargo_build(replace(options, quiet=True))
-            return build, close_program(build, is_intrinsic, kernels, expose_more=False)
+            return build, close_program(build, is_intrinsic, kernels)
 
 
 def close_program(
-    build: CargoBuild, is_intrinsic: Callable[[str], bool], kernels: Sequence[str] = (), *, expose_more: bool = True
+    build: CargoBuild,
+    is_intrinsic: Callable[[str], bool],
+    kernels: Sequence[str] = (),
+    expose: Expose = lambda _: False,
 ) -> ClosedProgram:
     """Read the kernels of ``build`` (those named, or all) and everything they reach.
 
-    With ``expose_more`` private items of dependencies are a reason to stop (:class:`ExposureNeededError`), else not.
+    Private items of dependencies that ``expose`` will have in sight are a reason to stop
+    (:class:`ExposureNeededError`); others are not.
 
     Raises:
         UnsupportedError: no kernel, two of one name, or functions without a body.
         InvalidInputError: a name in ``kernels`` is no kernel, or rustc's text was not understood.
     """
-    return _Closer(build, is_intrinsic, expose_more).run(kernels)
+    return _Closer(build, is_intrinsic, expose).run(kernels)
 
 
 class _Closer:
-    def __init__(self, build: CargoBuild, is_intrinsic: Callable[[str], bool], expose_more: bool) -> None:
+    def __init__(self, build: CargoBuild, is_intrinsic: Callable[[str], bool], expose: Expose) -> None:
         self._build = build
-        self._expose_more = expose_more
+        self._expose = expose
         self._numbers = AllocNumbers()
         self._documents = build.work_dir / "documents"
         self._units = {build.root.crate_name: [build.root]}
@@ -163,8 +173,8 @@ class _Closer:
         stuck = [u for closure in closures for u in closure.unresolved if u.may_be_asked]
         try:
             return self._asker.ask(stuck, [u for closure in closures for u in closure.unevaluated.values()])
-        except ExposureNeededError:
-            if self._expose_more:
+        except ExposureNeededError as needed:
+            if self._expose(needed.items):
                 raise
             return False
 

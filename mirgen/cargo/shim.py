@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from mirgen.cargo.toolchain import cache_dir
 from mirgen.errors import Diagnostic, InternalError, Location, ToolError, UnsupportedError
 
 _RUSTC_FAILED = 101
@@ -23,10 +24,10 @@ def run_shim(shim: Path, args: Sequence[str], *, env: Mapping[str, str] | None =
         InternalError: the shim failed otherwise.
     """
     command = [str(shim), *args]
+    # What dependencies are is the same in every build.
+    environment = {**os.environ, "MIRGEN_ANSWERS": str(cache_dir() / "answers"), **(env or {})}
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, env={**os.environ, **(env or {})}, timeout=900
-        )
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=900)
     except OSError as error:
         raise ToolError("mirgen-rustc", str(error), command=command) from error
     except subprocess.TimeoutExpired as error:
