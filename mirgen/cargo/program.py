@@ -20,6 +20,7 @@ from mirgen.cargo.layouts import ask_layouts
 from mirgen.cargo.options import CargoOptions
 from mirgen.cargo.queries import Private
 from mirgen.cargo.unresolved import unresolved_diagnostic
+from mirgen.cargo.versions import refuse_mixed_versions
 from mirgen.errors import Diagnostic, ToolError, UnsupportedError
 from mirgen.ingest import Header
 from mirgen.layout.data import Layout
@@ -152,6 +153,7 @@ class _Closer:
                     if not strove or self._distance(again[1]) <= self._distance(closure):
                         chosen[name] = again
         self._refuse_unresolved(chosen)
+        refuse_mixed_versions(self._units, chosen, self._resolver.references)
         return self._assemble(marked, chosen)
 
     def _decide_drops(self, chosen: dict[str, tuple[Reached, Closure]]) -> bool:

@@ -99,7 +99,11 @@ def _compile_all(
 
 def _run(command: list[str]) -> None:
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**os.environ, "RUSTC_BOOTSTRAP": "1"}
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "RUSTC_BOOTSTRAP": "1", "RUSTC_ICE": "0"},
     )
     if done.returncode != 0:
         raise ToolError(

@@ -15,7 +15,8 @@ from mirgen.errors import InvalidInputError
 class UnitRecord:
     """``root_file`` is the crate's root source file; ``source_dir`` the directory that holds all of its sources.
 
-    ``externs`` maps the crate names that the crate sees to their metadata files; ``primary`` tells the user's own.
+    ``externs`` maps the crate names that the crate sees to their metadata files; ``primary`` tells the user's own;
+    ``package`` is the cargo package's name and version.
     """
 
     crate_name: str
@@ -24,6 +25,7 @@ class UnitRecord:
     cwd: Path
     externs: dict[str, Path]
     primary: bool
+    package: str
 
     def absolute(self, path: Path) -> Path:
         """A path as rustc printed it."""
@@ -45,7 +47,8 @@ class UnitRecord:
                 root, source = Path(data["overlay"]["original_input"]), Path(data["overlay"]["original"])
             else:
                 root, source = _sources(args, cwd, Path(data["package"]["manifest_dir"]))
-            return UnitRecord(data["crate_name"], root, source, cwd, _externs(args), bool(data["primary"]))
+            package = f"{data['package']['name']} {data['package']['version']}"
+            return UnitRecord(data["crate_name"], root, source, cwd, _externs(args), bool(data["primary"]), package)
         except (OSError, json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
             raise InvalidInputError(f"not a recorded unit: {error}", str(record)) from error
 

@@ -24,7 +24,7 @@ def record(tmp_path: Path) -> Path:
         "crate_name": "dep",
         "cwd": str(tmp_path),
         "args": ["--crate-name", "dep", str(source / "lib.rs")],
-        "package": {"manifest_dir": str(source.parent)},
+        "package": {"name": "dep", "version": "1.0.0", "manifest_dir": str(source.parent)},
         "primary": False,
     }
     path.write_text(json.dumps(record))

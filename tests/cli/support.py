@@ -50,10 +50,7 @@ class Mirgen:
 
 
 def make_crate(folder: Path, source: str, manifest: str = "", name: str = "saxpy") -> Path:
-    """A crate with the fixture's dependencies, and its lock file: no index is asked.
-
-    Crates of one test session need different names: cargo takes two of one name in one target folder for the same.
-    """
+    """A crate with the fixture's dependencies, and its lock file: no index is asked."""
     (folder / "src").mkdir(parents=True)
     (folder / "src" / "lib.rs").write_text(source)
     device = ROOT / "rustc-shim" / "device"

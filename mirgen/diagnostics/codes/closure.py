@@ -23,4 +23,16 @@ CODES = (
           for `nvptx64-nvidia-cuda`, where the crate takes its portable path.
         """,
     ),
+    code(
+        "MG0202",
+        "a kernel reaches a crate of which the build has several versions",
+        """
+        cargo may compile two versions of one crate into one program. rustc's text names both by the crate's name
+        alone, so that a function or type of one could be taken for the other's. Where a kernel reaches such a crate
+        and it is not certain which version is meant, nothing is compiled.
+
+        `cargo tree --duplicates` shows who depends on which version. Let all crates that the kernel reaches depend on
+        one; versions that no kernel reaches may stay as they are.
+        """,
+    ),
 )
