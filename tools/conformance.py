@@ -101,9 +101,9 @@ def run_dumps_in(lane: Lane, crates: list[str]) -> list[dumps.Outcome]:
 
 def run_dumps(lanes: list[Lane], arguments: argparse.Namespace) -> bool:
     """Whole dumps of real crates; whether every body was read."""
-    crates = arguments.crate or list(dumps.crates())
+    crates, lanes = arguments.crate or list(dumps.crates()), [lane for lane in lanes if lane.target == "host"]
     with ProcessPoolExecutor(max(1, arguments.jobs)) as pool:
-        started = [pool.submit(run_dumps_in, lane, crates) for lane in lanes if lane.target == "host"]
+        started = [pool.submit(run_dumps_in, lane, crates) for lane in lanes]
         outcomes = [outcome for future in started for outcome in future.result()]
     total, classes = dumps.scores(outcomes), dumps.classes(outcomes)
     if arguments.lane is None and arguments.crate is None:
