@@ -11,6 +11,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -196,20 +197,21 @@ def _emit(
     crate = made.root.crate_name
     device = lower(closed, NvptxTarget(), progress)
     files: dict[str, str] = {}
-    if options.simulator:
-        host = lower(closed, HostTarget(), progress)
-        files["host.ll"] = folder.write("host.ll", crate, host.text.encode())
     names = [kernel.name for kernel in device.kernels]
     artifacts: list[Artifact] = []
     tools: dict[str, str] = {}
     assembler = _assembler(options.assembler)
-    with Worker() as worker:
+    with Worker() as worker, ThreadPoolExecutor(1) as pool:
+        # While the worker compiles.  No file is written before this is known to succeed.
+        host = pool.submit(lower, closed, HostTarget(), progress) if options.simulator else None
         for name in options.archs:
             arch = find_arch(name)
             progress.status("Compiling", f"{crate} for {arch.name} ({options.codegen})")
             with progress.stage(f"ptx {arch.name}"):
                 ptx = compile_ptx(device.text, arch, codegen=options.codegen, kernels=names, worker=worker)
             tools |= ptx.tools
+            if host is not None:
+                host.result()
             made_files = {
                 "ll": folder.write("ll", crate, device.text.encode(), arch),
                 "ptx": folder.write("ptx", crate, ptx.ptx.encode(), arch),
@@ -229,6 +231,8 @@ def _emit(
                     arch=arch.name, codegen=options.codegen, assembler=assembler, files=made_files, resources=resources
                 )
             )
+        if host is not None:
+            files["host.ll"] = folder.write("host.ll", crate, host.result().text.encode())
     manifest = Manifest(
         mirgen=__version__,
         crate_name=crate,
