@@ -182,7 +182,7 @@ def _package(cargo: Path, options: CargoOptions) -> dict[str, Any]:
         chosen = [p for p in packages if Path(p["manifest_path"]).resolve() == here]
     if len(chosen) != 1:
         names = ", ".join(sorted(p["name"] for p in packages))
-        asked = f"no package `{options.package}`" if options.package else "which package?"
+        asked = f"no package `{options.package}`." if options.package else "which package?"
         raise InvalidInputError(f"{asked} The workspace holds: {names}. Choose one with `--package`")
     return {**chosen[0], "target_directory": metadata["target_directory"]}
 

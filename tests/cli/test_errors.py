@@ -219,7 +219,7 @@ def test_unsupported_code_as_json(mirgen: Mirgen, built: Done, unsupported: Path
 def test_what_cargo_cannot_do(mirgen: Mirgen, built: Done, crate: Path) -> None:
     done = mirgen.build("-p", "nobody", cwd=crate)
     assert done.code == 2
-    assert "error: no package `nobody` The workspace holds: saxpy" in done.err
+    assert "error: no package `nobody`. The workspace holds: saxpy" in done.err
     done = mirgen.build("--example", "nothing", cwd=crate)
     assert done.code == 101
     assert "no example target named `nothing`" in done.err
