@@ -189,13 +189,20 @@ def _ways(body: Body) -> dict[int, set[int]]:
         if isinstance(block.terminator, st.Return):
             after[at].add(_EXIT)
     entered = _reach(after, {0})
-    ending = {at for at in entered if _EXIT in _reach(after, {at})}
-    for at in entered - ending:
+    for at in entered - _reach(_against(after), {_EXIT}):
         if at in _reach(after, after[at]):  # in a loop without an end, as good as an end of its own
             after[at].add(_EXIT)
-    ending |= {at for at in entered - ending if _EXIT in _reach(after, {at})}
-    ending.discard(_EXIT)
-    return {at: after[at] & (ending | {_EXIT}) for at in ending & entered}
+    ending = _reach(_against(after), {_EXIT})
+    return {at: after[at] & ending for at in (ending & entered) - {_EXIT}}
+
+
+def _against(after: Mapping[int, Set[int]]) -> dict[int, set[int]]:
+    """The ways the other way round."""
+    before: dict[int, set[int]] = {}
+    for at, targets in after.items():
+        for target in targets:
+            before.setdefault(target, set()).add(at)
+    return before
 
 
 def _reach(after: Mapping[int, Set[int]], starts: Set[int], barred: int | None = None) -> set[int]:
@@ -212,11 +219,7 @@ def _reach(after: Mapping[int, Set[int]], starts: Set[int], barred: int | None =
 
 def _joins(after: Mapping[int, Set[int]]) -> dict[int, int]:
     """For every block the nearest one that all ways from it to the end lead through."""
-    before: dict[int, set[int]] = {}
-    for at, targets in after.items():
-        for target in targets:
-            before.setdefault(target, set()).add(at)
-    order = _postorder(before)
+    order = _postorder(_against(after))
     number = {at: n for n, at in enumerate(order)}
     joins = {_EXIT: _EXIT}
     changed = True

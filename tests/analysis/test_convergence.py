@@ -88,6 +88,20 @@ pub fn ok_in_a_function(n: u32) {
 }
 
 #[kernel]
+pub fn ok_for_ever(n: u32) {
+    loop { if n > 3 { block::barrier(); } block::barrier(); }
+}
+
+#[kernel]
+pub fn bad_for_ever() {
+    loop {
+        if thread::x() > 3 { // PART
+            block::barrier(); // HERE
+        }
+    }
+}
+
+#[kernel]
 pub fn bad_on_one_side() {
     if thread::x() < 32 { // PART
         block::barrier(); // HERE
