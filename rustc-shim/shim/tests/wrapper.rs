@@ -398,3 +398,28 @@ fn no_report_of_a_panic_is_left_behind() {
     assert_eq!(compile(Command::new("rustc")), Some(101));
     assert_eq!(reports(), 1, "rustc by itself leaves one");
 }
+
+#[test]
+fn builds_at_the_same_time_do_not_disturb_each_other() {
+    let demo = Demo::new();
+    demo.check("1");
+    let (unit, shared) = (demo.unit("demo_dep"), demo.dir.path().join("answers"));
+    let started: Vec<_> = (0..4)
+        .map(|number| {
+            let out = demo.dir.path().join(format!("out{number}"));
+            let mut command = binary();
+            command.args(["dump", "--all", "--no-side-channel", "--unit"]).arg(&unit).arg("--out").arg(&out);
+            (command.env("MIRGEN_ANSWERS", &shared).spawn().unwrap(), out)
+        })
+        .collect();
+    let documents: Vec<Value> = started
+        .into_iter()
+        .map(|(mut child, out)| {
+            assert!(child.wait().unwrap().success());
+            read_json(&out)
+        })
+        .collect();
+    assert!(documents[0]["bodies"].as_array().is_some_and(|bodies| !bodies.is_empty()));
+    assert!(documents.iter().all(|document| *document == documents[0]));
+    assert_eq!(fs::read_dir(&shared).unwrap().count(), 1, "one text, and no part of another");
+}
