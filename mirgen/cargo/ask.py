@@ -119,8 +119,9 @@ class Asker:
             return None
         self._asked.add(key)
         name = f"q{len(self._asked)}"
-        # A call is put to the crate that wrote it, which is never the standard library's own.
-        homes = self._homes(key[1], constant.reached) if constant.call is None else [constant.reached.dump]
+        homes = self._homes(key[1], constant.reached)
+        if constant.call is not None:  # is put to the crate that wrote it
+            homes = [home for home in homes if home is constant.reached.dump]
         for home in homes:
             unit = UnitRecord.load(home.unit.record)
             names = Names(unit.crate_name, key[0], self._externs)
@@ -163,7 +164,9 @@ class Asker:
 
     def _homes(self, path: str, reached: Reached) -> list[CrateDump]:
         """Crates in which a question about ``path`` may be put: that of the path's own crates which sees the others,
-        then the one that printed it."""
+        then the one that printed it; the kernel's where that is the standard library, of which a dump takes long."""
+        if reached.dump.crate in STANDARD_CRATES:
+            return [reached.kernel.dump]
         heads = {head for head in PATH_HEAD.findall(erase_regions(path)) if head in self._units}
         homes = [
             dump

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from mirgen.analysis.drops import UnknownDropError, glue_of, glued
-from mirgen.analysis.fold import LiteralCall, literal_calls, uninit_body
+from mirgen.analysis.fold import LiteralCall, literal_calls, looks_literal, uninit_body
 from mirgen.analysis.references import CalleeUse, References, allocations_of, references
 from mirgen.cargo.callee import PATH_HEAD, definition_path, parse_callee, short
 from mirgen.cargo.dump import CrateDump
@@ -37,6 +37,11 @@ class Reached:
     parent: Reached | None = None
     source: SourceInfo | None = None
 
+    @property
+    def kernel(self) -> Reached:
+        """Where it all began."""
+        return self if self.parent is None else self.parent.kernel
+
     def chain(self) -> tuple[str, ...]:
         """Names from the kernel down to this body."""
         names: list[str] = []
@@ -61,7 +66,7 @@ class Unresolved:
     @property
     def may_be_inlined(self) -> bool:
         """Whether the call may vanish when rustc's inliner is given a larger budget."""
-        if self.reason == "precompiled":
+        if self.reason in ("precompiled", "unknown"):
             return "<impl " in self.path or "::<" in self.path
         return self.reason in ("generic", "trait", "ambiguous")
 
@@ -189,6 +194,8 @@ class Resolver:
                     self.constants[key] = found
             elif (ty := _uninit_of_core(const)) is not None:
                 self.constants[key] = KnownConstant(home, None, uninit_body(ty))
+            elif home.crate in STANDARD_CRATES and (body := _written(const, home)) is not None:
+                self.constants[key] = KnownConstant(home, None, body)
         return self.constants.get(key)
 
     def _find_promoted(self, const: UnevaluatedConst, home: CrateDump) -> KnownConstant | None:
@@ -247,6 +254,16 @@ def _uninit_of_core(const: UnevaluatedConst) -> AdtTy | None:
     parsed = parse_callee(const.path)
     inline = parsed.method.startswith("{constant#") and parsed.segments[0] in ("core", "std")
     return const.ty if inline and isinstance(const.ty, AdtTy) and const.ty.path in _MAYBE_UNINIT else None
+
+
+def _written(const: UnevaluatedConst, home: CrateDump) -> Body | None:
+    """The literal data that a constant's item is; rustc is not asked about the standard library's own constants."""
+    named = [h for h in home.by_name.get(parse_callee(const.path).method, ()) if h.kind == "const"]
+    matches = [header for header in named if header.header == const.path]
+    if len(matches) != 1:
+        return None
+    body = home.bodies(matches)[matches[0]]
+    return body if looks_literal(body) else None
 
 
 def called_item(fn: FnDefTy) -> FnDefTy | ClosureTy | None:

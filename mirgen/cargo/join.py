@@ -7,13 +7,23 @@ the side channel gives, or an exact path; the signature narrows.  More than one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mirgen.cargo.callee import PATH_HEAD, Callee, definition_path, parse_callee, short
+from mirgen.cargo.source import SOURCE_WORDS
 from mirgen.ingest import Header
+from mirgen.mir.names import erase_regions, skip_group
 from mirgen.mir.place import UnevaluatedConst
 from mirgen.mir.ty import FnDefTy
+
+#: A part of a type's text that may be any type's.
+_HOLE = "\0"
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_PARAM_NUMBER = re.compile(r"/#\d+")
+_CLOSED_WORDS = SOURCE_WORDS | {"ValTree", "Leaf"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +61,71 @@ def _only_implementation(
 ) -> list[Header]:  # fmt: skip
     """The impl of a trait method in a crate on which rustc's side channel aborts.
 
-    Where trait and types are all of that one crate, the impl is in it too (the orphan rule), so that its body is among
-    those of its name and signature; and if that is one body, it is this.  Signatures with projections prove nothing.
+    Where trait and types are all of that one crate, the impl is in it too (the orphan rule), or the trait's own body of
+    the method is: that body is among those of its name whose signature may be the call's, and if that is one, it is
+    this.
     """
     assert parsed.trait is not None
     heads = {head for text in parsed.trait for head in PATH_HEAD.findall(text)}
-    if not heads <= ({crate} if callee.crate != crate else set()):
+    own = callee.crate == crate == "core"  # which sees no other crate
+    if not own and not heads <= ({crate} if callee.crate != crate else set()):
         return []
-    texts = [ty.text for ty in (*callee.sig.inputs, callee.sig.output)]
-    if any(" as " in text or "impl " in text for text in texts):
-        return []
-    return [header for header in named if "<impl at" in header.header and _signature_fits(callee, header)]
+    trait = short(parsed.trait[1]).partition("<")[0]
+    owned = (h for h in named if "<impl at" in h.header or parse_callee(h.header).segments[-2:-1] == (trait,))
+    every = [header for header in owned if len(header.args) == len(callee.sig.inputs)]
+    fitting = [header for header in every if all(_may_be_one(*pair) for pair in _signatures(callee, header))]
+    # A generic body is none that can be compiled.
+    return [h for h in fitting if len(fitting) > 1 or all(_is_certain(*pair) for pair in _signatures(callee, h))]
+
+
+def _signatures(callee: FnDefTy, header: Header) -> Iterator[tuple[str, str]]:
+    """The call's types and the body's."""
+    mine = [ty.text for ty in (*callee.sig.inputs, callee.sig.output)]
+    return zip(mine, (*header.args, header.output), strict=True)
+
+
+def _is_certain(mine: str, theirs: str) -> bool:
+    return short(mine) == short(theirs) or _HOLE not in _open(theirs)
+
+
+def _may_be_one(mine: str, theirs: str) -> bool:
+    """Whether two texts may be of one type, where projections and parameters may be anything."""
+    texts = _open(mine), _open(theirs)
+    holes = [_HOLE in text for text in texts]
+    if all(holes):
+        return True
+    text, pattern = texts if holes[1] else texts[::-1]
+    return re.fullmatch(re.escape(pattern).replace(re.escape(_HOLE), ".+"), text) is not None
+
+
+@lru_cache(maxsize=1 << 12)
+def _open(text: str) -> str:
+    """A type's text with a hole for each projection, ``impl Trait`` and parameter.
+
+    A crate's own items at its root look like parameters.
+    """
+    text = erase_regions(text)
+    if "impl " in text:
+        return _HOLE
+    out: list[str] = []
+    i = 0
+    while i < len(text):
+        inside = i > 0 and (text[i - 1].isalnum() or text[i - 1] in "_:'")
+        match = None if inside else _WORD.match(text, i)
+        end = match.end() if match else i + 1
+        if text[i] == "<" and not inside:
+            end = skip_group(text, i)
+            while text.startswith("::", end) and (member := _WORD.match(text, end + 2)) is not None:
+                end = member.end()
+            out.append(_HOLE)
+        elif match is None or text.startswith(("::", "<"), end) or match[0] in _CLOSED_WORDS:
+            out.append(text[i:end])
+        else:
+            number = _PARAM_NUMBER.match(text, end)
+            end = number.end() if number else end
+            out.append(_HOLE)
+        i = end
+    return short("".join(out))
 
 
 def find_promoted(
@@ -146,13 +210,13 @@ def _with_evidence(callee: FnDefTy, parsed: Callee, crate: str, headers: Iterabl
     definition = None if parsed.trait else definition_path(callee.text)
     for header in headers:
         if definition is not None:
-            if definition[0] == crate and _defines(definition[1], header):
+            if definition[0] == crate and defines(definition[1], header):
                 yield header
         elif _names(callee.crate, parsed, crate, header):
             yield header
 
 
-def _defines(segments: tuple[str, ...], header: Header) -> bool:
+def defines(segments: tuple[str, ...], header: Header) -> bool:
     """Whether a header's path is a definition's, impl numbers against impl spans."""
     own = parse_callee(header.header).segments
     return len(own) == len(segments) and all(

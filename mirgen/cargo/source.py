@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from mirgen.cargo.callee import split_arguments
 from mirgen.mir.names import erase_regions, skip_group
 
 _LEAF = re.compile(r"ValTree\(Leaf\(0x([0-9a-f]+)\): ([a-z0-9]+)\)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_WORDS = frozenset(
+#: Words of a type's source that are no items.
+SOURCE_WORDS = frozenset(
     [
         "mut",
         "const",
@@ -51,6 +54,10 @@ _WORDS = frozenset(
 _UNNAMEABLE = ("{", "ValTree(Branch", "Opaque(", "DefId(", "...", "<impl at")
 
 
+#: Crates that every other can name, and what they see themselves: their modules may be called like others' crates.
+_STANDARD: Mapping[str, frozenset[str]] = MappingProxyType({"core": frozenset(), "alloc": frozenset({"core"})})
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """Where paths begin: the text was printed while compiling ``printed_by``, the source is for the crate ``own``."""
@@ -65,6 +72,8 @@ class Names:
         Raises:
             UnnameableError: an item of ``printed_by``, which ``own`` does not see.
         """
+        if self.printed_by in _STANDARD and self.own != self.printed_by:
+            return f"::{word}" if is_path and word in _STANDARD[self.printed_by] else f"::{self.printed_by}::{word}"
         if is_path and word in self.externs:
             return "crate" if word == self.own else f"::{word}"
         if self.own != self.printed_by:
@@ -166,8 +175,9 @@ def _rooted(text: str, names: Names) -> str:
             continue
         word, end = match[0], match.end()
         inside_path = text.endswith("::", 0, i) or (i > 0 and (text[i - 1].isalnum() or text[i - 1] == "_"))
-        if not inside_path and word not in _WORDS and not text.startswith(" =", end):
-            word = names.root(word, is_path=text.startswith("::", end))
+        is_path = text.startswith("::", end)  # `str::` and `f32::` are modules of core
+        if not inside_path and (is_path or word not in SOURCE_WORDS) and not text.startswith(" =", end):
+            word = names.root(word, is_path=is_path)
         out.append(word)
         i = end
     return "".join(out)

@@ -84,6 +84,19 @@ def test_paths_are_written_as_the_crate_sees_them() -> None:
         constant_source("q1", "<m::S<{m::f::{closure#0} upvar_tys=()}> as m::T>::C", NAMES)
 
 
+def test_paths_of_the_standard_library_are_written_as_others_see_them() -> None:
+    """core's text has its own modules without its name, some of them called like primitive types or crates."""
+    of_core = Names("k", "core", frozenset({"k", "core", "alloc", "num"}))
+    assert "= Wq1(::core::str::validations::WIDTH);" in constant_source("q1", "str::validations::WIDTH", of_core)
+    path = "<alloc::layout::Layout as num::T<u8, str>>::C"
+    assert "<::core::alloc::layout::Layout as ::core::num::T<u8, str>>::C" in constant_source("q1", path, of_core)
+    of_alloc = Names("k", "alloc", frozenset({"k", "core", "alloc"}))
+    path = "<vec::Vec<core::num::N> as T>::C"
+    assert "<::alloc::vec::Vec<::core::num::N> as ::alloc::T>::C" in constant_source("q1", path, of_alloc)
+    itself = Names("core", "core", frozenset({"k", "core"}))
+    assert "= Wq1(crate::f32::consts::PI);" in constant_source("q1", "f32::consts::PI", itself)
+
+
 def test_calls_are_written_with_their_arguments() -> None:
     ty = LayoutMaker()
     inputs = {ty.i8: -128, ty.u16: 7, ty.f32: 0x7FC00001, ty.bool: 1, ty.char: 0x41}

@@ -85,3 +85,43 @@ def test_the_only_implementation_in_a_crate_without_side_channel() -> None:
     assert isinstance(find_body(callee, "dep", group_by_name([only, second]), blind=True), Ambiguous)
     foreign = fn("<dep::Sq as other::Shape>::area", (ref(adt("dep::Sq")),), F32)
     assert find_body(foreign, "dep", group_by_name([only]), blind=True) is None, "the impl may be elsewhere"
+
+
+def test_what_is_not_known_of_a_signature_may_be_anything() -> None:
+    """The body of a method is told from the others by what is certain, and by nothing else."""
+    parse = fn("<f32 as core::str::FromStr>::from_str", (U32,), adt("core::Result<f32, <f32 as core::FromStr>::Err>"))
+    single, double, byte = (
+        header("num::<impl at f.rs:4:1: 4:9>::from_str", ("u32",), f"result::Result<{of}, num::Error>", line=line)
+        for line, of in enumerate(("f32", "f64", "u8"), 1)
+    )
+
+    def found(*index: Header) -> Header | Ambiguous | None:
+        return find_body(parse, "core", group_by_name(index), blind=True)
+
+    assert found(single, double, byte) is single
+    assert found(double, byte) is None
+    other = header("num::Parse::from_str", ("u32",), "Self", line=9)
+    assert found(single, other) is single, "another trait's own"
+    for output in (
+        "T",
+        "T/#0",
+        "result::Result<T, num::Error>",
+        "<Self as str::FromStr>::Output",
+        "impl Sized",
+        "Self",
+    ):
+        general = header("str::FromStr::from_str", ("u32",), output, line=9)
+        assert isinstance(found(single, general), Ambiguous), output
+    array = header("<impl at f.rs:4:1: 4:9>::area", ("&'{erased} [T; ValTree(Leaf(0x4): usize)]",), "f32")
+    concrete = header("<impl at f.rs:9:1: 9:9>::area", ("&'{erased} [u32; ValTree(Leaf(0x4): usize)]",), "f32", line=9)
+    area = fn("<[u32; 4] as core::Shape>::area", (ref(adt("[u32; ValTree(Leaf(0x4): usize)]")),), F32)
+    shorter = fn("<[u32; 3] as core::Shape>::area", (ref(adt("[u32; ValTree(Leaf(0x3): usize)]")),), F32)
+    assert find_body(area, "core", group_by_name([array]), blind=True) is None, "generic"
+    assert find_body(area, "core", group_by_name([concrete]), blind=True) is concrete
+    assert isinstance(find_body(area, "core", group_by_name([array, concrete]), blind=True), Ambiguous)
+    assert find_body(shorter, "core", group_by_name([array, concrete]), blind=True) is None
+    within = fn("<f32 as num::Lemire>::of", (U32,), F32, crate="core")
+    own = header("num::<impl at f.rs:4:1: 4:9>::of", ("u32",), "f32")
+    assert find_body(within, "core", group_by_name([own]), blind=True) is own, "core sees no other crate"
+    elsewhere = fn("<f32 as num::Lemire>::of", (U32,), F32, crate="k")
+    assert find_body(elsewhere, "k", group_by_name([own]), blind=True) is None
