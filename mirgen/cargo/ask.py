@@ -29,17 +29,11 @@ from mirgen.cargo.constants import (
 )
 from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.expose import ExposureNeededError
+from mirgen.cargo.implementations import inlined_spans, stand_in
 from mirgen.cargo.join import find_inside
-from mirgen.cargo.queries import (
-    INSIDE,
-    Private,
-    Query,
-    answers,
-    chosen_level,
-    make_overlay,
-    query_source,
-)
-from mirgen.cargo.refusals import at_fault, private_items
+from mirgen.cargo.overlay import Private, make_overlay
+from mirgen.cargo.queries import INSIDE, Query, answers, chosen_level, query_source
+from mirgen.cargo.refusals import at_fault, private_items, unstable_features
 from mirgen.cargo.source import Names, UnnameableError, type_source
 from mirgen.cargo.unit import UnitRecord
 from mirgen.errors import ToolError
@@ -68,6 +62,8 @@ class Asker:
         self._current = current
         self._externs = frozenset({*units, "core", "alloc", "std"})
         self._private: set[tuple[Path, Private]] = set()
+        #: what earlier questions to a unit had exposed and enabled
+        self._allowed: dict[Path, tuple[frozenset[Private], frozenset[str]]] = {}
         self._asked: set[FnKey] = set()
         self._round = 0
         self._known_without_question = False
@@ -105,11 +101,18 @@ class Asker:
         name = f"q{len(self._asked)}"
         for home in self._homes(fn.path, unresolved.reached):
             unit = UnitRecord.load(home.unit.record)
+            names = Names(unit.crate_name, fn.crate, self._externs)
+            query = Query(name, (fn.crate, fn.path), _file(unit, unresolved.source.span), "", fn)
             try:
-                text = query_source(name, fn, Names(unit.crate_name, fn.crate, self._externs))
+                return home, replace(query, text=query_source(name, fn, names))
             except UnnameableError:
-                continue
-            return home, Query(name, (fn.crate, fn.path), _file(unit, unresolved.source.span), text, fn)
+                stand = stand_in(fn)
+            if stand is not None:
+                try:
+                    text = stand.written(query_source(name, stand.fn, names), names)
+                except UnnameableError:
+                    continue
+                return home, replace(query, text=text, fn=stand.fn, which=True)
         return None
 
     def _constant_query(self, constant: Unevaluated) -> tuple[CrateDump, Query] | None:
@@ -179,11 +182,11 @@ class Asker:
     def _put(self, home: CrateDump, queries: list[Query]) -> bool:
         unit = UnitRecord.load(home.unit.record)
         left: list[Query] = queries
-        exposed: frozenset[Private] = frozenset()
+        exposed, features = self._allowed.get(home.unit.record, (frozenset[Private](), frozenset[str]()))
         while left:
             self._round += 1
             copies = self._overlays / home.unit.record.stem
-            overlay = make_overlay(unit.root_file, unit.source_dir, left, copies, exposed)
+            overlay = make_overlay(unit.root_file, unit.source_dir, left, copies, exposed, features=features)
             work = self._documents / f"{home.unit.record.stem}-queries-{self._round}"
             dump = CrateDump(home.unit, self._shim, work, self._numbers, (*_FLAGS, *overlay.flags()))
             try:
@@ -192,8 +195,9 @@ class Asker:
                 found_private = private_items(refusal.output, unit)
                 self._note_foreign(found_private)
                 more = exposed | {item for item in found_private if item.file.is_relative_to(unit.source_dir)}
-                if more != exposed:
-                    exposed = more
+                wanted = features | unstable_features(refusal.output)
+                if (more, wanted) != (exposed, features):
+                    exposed, features = self._allowed[home.unit.record] = more, wanted
                     continue
                 faulty = at_fault(refusal.output, overlay, left)
                 left = [query for query in left if query.name not in faulty] if faulty else []
@@ -210,6 +214,7 @@ class Asker:
                     self._private |= {(unit.record, i) for i in items if i.file.is_relative_to(record.source_dir)}
 
     def _take(self, dump: CrateDump, queries: dict[str, Query], found: dict[str, list[Header]]) -> bool:
+        unit = UnitRecord.load(dump.unit.record)
         bodies = dump.bodies([header for headers in found.values() for header in headers])
         answered = False
         for name, headers in found.items():
@@ -218,7 +223,11 @@ class Asker:
                 answered |= self._take_constant(dump, query, [bodies[header] for header in headers])
                 continue
             for header in headers:
-                if answers(bodies[header], query.fn):
+                if query.which and (spans := inlined_spans(bodies[header], query.fn, unit)):
+                    self._resolver.implementations[query.key] = spans
+                    answered = True
+                    break
+                if not query.which and answers(bodies[header], query.fn):
                     self._resolver.answers[query.key] = (dump, header)
                     answered = True
                     break

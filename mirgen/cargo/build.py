@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from mirgen.cargo.expose import overlays
 from mirgen.cargo.options import CargoOptions
-from mirgen.cargo.sysroot import MISSING_SOURCES, build_sysroot, built_sysroot
+from mirgen.cargo.sysroot import MISSING_SOURCES, build_sysroot, built_sysroot, exposed_sysroot
 from mirgen.cargo.toolchain import NVPTX_TARGET, Toolchain, find_program, find_shim, find_toolchain
 from mirgen.errors import InvalidInputError, ToolError
 
@@ -86,7 +86,9 @@ def cargo_build(options: CargoOptions) -> CargoBuild:
     if copies is not None:
         environment["MIRGEN_OVERLAYS"] = str(copies)
     if sysroot is not None:
-        environment["MIRGEN_SYSROOT"] = str(sysroot)
+        seen = exposed_sysroot(toolchain)
+        environment["MIRGEN_SYSROOT"] = str(seen)
+        environment["MIRGEN_STAMP"] += f"-{seen.name}"
     command = [str(cargo), "check", "--target", target, "--target-dir", str(work), *options.selection()]
     command += ["--message-format", _FORMATS[options.message_format]]
     command += ["--quiet"] if options.quiet else []

@@ -20,7 +20,7 @@ from mirgen.ingest import Header
 from mirgen.mir.body import Alloc, Body, FnAlloc, FnKey, MemoryAlloc
 from mirgen.mir.names import erase_regions
 from mirgen.mir.place import Constant, UnevaluatedConst
-from mirgen.mir.statement import SourceInfo
+from mirgen.mir.statement import SourceInfo, Span
 from mirgen.mir.ty import AdtTy, ClosureTy, FnDefTy, FnPtrTy, PointerTy, Ty
 from mirgen.mir.tyof import place_ty
 
@@ -132,6 +132,8 @@ class Resolver:
         self.answers: dict[FnKey, tuple[CrateDump, Header]] = {}
         #: Values of constants that rustc's text has as paths only.
         self.constants: dict[FnKey, KnownConstant] = {}
+        #: Spans inside the implementation that a trait's method means, where it must be instantiated.
+        self.implementations: dict[FnKey, frozenset[Span]] = {}
         #: Whether types need to be dropped, by ``Ty.key``.
         self.drops: dict[tuple[str, str], bool] = {}
         self._references: dict[int, References] = {}
@@ -201,7 +203,7 @@ class Resolver:
     def _find_promoted(self, const: UnevaluatedConst, home: CrateDump) -> KnownConstant | None:
         method = parse_callee(const.path).method
         for ask_more in (False, True):
-            for dump in (home, *self._crates_in(const.path, home)):
+            for dump in (home, *self.crates_in(const.path, home)):
                 if ask_more and not (method in dump.by_name and dump.know_instances()):
                     continue
                 found = find_promoted(const, home.crate, dump.crate, dump.by_name)
@@ -229,11 +231,12 @@ class Resolver:
     def candidate_crates(self, fn: FnDefTy | ClosureTy, home: CrateDump) -> list[CrateDump]:
         definition = definition_path(fn.text) if isinstance(fn, FnDefTy) else None
         names = [definition[0]] if definition and parse_callee(fn.path).trait is None else []
-        dumps = [dump for name in dict.fromkeys(names) for dump in self._dumps(name)]
-        more = [dump for dump in self._crates_in(fn.path, home) if not any(dump is known for known in dumps)]
+        # What answers a question or is an instance may name anything of the crate that it is for.
+        dumps = [dump for name in dict.fromkeys((*names, home.crate)) for dump in self._dumps(name)]
+        more = [dump for dump in self.crates_in(fn.path, home) if not any(dump is known for known in dumps)]
         return [dump for dump in (*dumps, *more) if dump is not home]
 
-    def _crates_in(self, path: str, home: CrateDump) -> list[CrateDump]:
+    def crates_in(self, path: str, home: CrateDump) -> list[CrateDump]:
         """Dumps of the crates that ``path`` names, but for ``home``."""
         names = dict.fromkeys(PATH_HEAD.findall(erase_regions(path)))
         return [dump for name in names for dump in self._dumps(name) if dump is not home]

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mirgen.cargo.queries import Private, make_overlay
+from mirgen.cargo.overlay import Private, make_overlay
 from mirgen.cargo.unit import UnitRecord
 from mirgen.errors import MirgenError
 

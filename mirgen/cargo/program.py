@@ -15,10 +15,12 @@ from mirgen.cargo.closure import STANDARD_CRATES, Closure, KnownConstant, Reache
 from mirgen.cargo.constants import evaluate
 from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.expose import ExposureNeededError, expose, withdraw
+from mirgen.cargo.instantiate import Instantiator
 from mirgen.cargo.kernels import MarkedKernel, find_kernels
 from mirgen.cargo.layouts import ask_layouts
 from mirgen.cargo.options import CargoOptions
-from mirgen.cargo.queries import Private
+from mirgen.cargo.overlay import Private
+from mirgen.cargo.sysroot import expose_standard
 from mirgen.cargo.unresolved import unresolved_diagnostic
 from mirgen.cargo.versions import refuse_mixed_versions
 from mirgen.errors import Diagnostic, ToolError, UnsupportedError
@@ -31,6 +33,7 @@ from mirgen.mir.ty import Ty
 #: has the tower's second half.
 _ROOT_EFFORTS = ((), ("--cfg", "mirgen_deep", "--thresholds", "deep"))
 _LEVEL_STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+_READ_ALONE = 2
 _DEPENDENCY_EFFORTS = ((), ("--thresholds", "root"))
 
 #: Takes private items that must be named, each with its unit's record; whether cargo must run again for them.
@@ -63,7 +66,7 @@ def close_built(
     """
     while True:
         try:
-            return build, close_program(build, is_intrinsic, kernels, partial(expose, build.work_dir))
+            return build, close_program(build, is_intrinsic, kernels, partial(_expose, build))
         except ExposureNeededError:
             pass  # cargo runs again
         try:
@@ -72,6 +75,12 @@ def close_built(
             withdraw(build.work_dir)
             build = cargo_build(replace(options, quiet=True))
             return build, close_program(build, is_intrinsic, kernels)
+
+
+def _expose(build: CargoBuild, items: frozenset[tuple[Path, Private]]) -> bool:
+    standard = frozenset((record, item) for record, item in items if record.stem in STANDARD_CRATES)
+    more = expose(build.work_dir, items - standard)
+    return expose_standard(build.toolchain, [item for _, item in standard]) or more
 
 
 def close_program(
@@ -111,6 +120,10 @@ class _Closer:
         self._asker = Asker(
             self._resolver, build.shim, self._documents, overlays, self._numbers, self._units, self._current
         )  # fmt: skip
+        externs = (*self._units, *STANDARD_CRATES)
+        self._instantiator = Instantiator(
+            self._resolver, lambda: self._root, build.shim, self._documents, self._numbers, externs
+        )  # fmt: skip
 
     def _current(self, crate: str) -> list[CrateDump]:
         """The dumps of a crate (several where versions share a name) at the effort it has come to."""
@@ -142,7 +155,7 @@ class _Closer:
         while True:
             learned = self._decide_drops(chosen)
             strove = not learned and self._strive(chosen)
-            if not (learned or strove or self._ask(chosen)):
+            if not (learned or strove or self._ask(chosen) or self._instantiate(chosen)):
                 break
             self._resolver.forget()
             known = {kernel.name: kernel for kernel in find_kernels(self._root.index)}
@@ -180,6 +193,12 @@ class _Closer:
                 raise
             return False
 
+    def _instantiate(self, chosen: dict[str, tuple[Reached, Closure]]) -> bool:
+        """Make the instances that no question brought; whether any was made."""
+        closures = [closure for _, closure in chosen.values()]
+        made = self._instantiator.make(u for closure in closures for u in closure.unresolved if u.may_be_asked)
+        return self._instantiator.compute(u for closure in closures for u in closure.unevaluated.values()) or made
+
     def _strive(self, chosen: dict[str, tuple[Reached, Closure]]) -> bool:
         """Raise the effort of the crates that left calls which a bolder inliner may resolve; whether any was raised."""
         stuck = [u for _, closure in chosen.values() for u in closure.unresolved if u.may_be_inlined]
@@ -195,8 +214,11 @@ class _Closer:
         """The first level of the tower that leaves nothing unresolved, else the one that leaves least."""
         root = self._root
         best: tuple[Reached, Closure] | None = None
-        for level in _tried(kernel.levels):
-            reached = Reached(root.bodies([level])[level], root)
+        tried = _tried(kernel.levels)
+        for i, level in enumerate(tried):
+            # Most kernels need one level or two; those that need more need many.
+            together = [level] if i < _READ_ALONE else tried[_READ_ALONE:]
+            reached = Reached(root.bodies(together)[level], root)
             closure = close([reached], self._resolver)
             if best is None or self._distance(closure) < self._distance(best[1]):
                 best = (reached, closure)
@@ -209,8 +231,7 @@ class _Closer:
         """How far a closure is from whole: what rustc can no longer be asked about weighs most."""
         return sum(map(self._asker.is_hopeless, closure.unresolved)), len(closure.unresolved)
 
-    @staticmethod
-    def _refuse_unresolved(chosen: dict[str, tuple[Reached, Closure]]) -> None:
+    def _refuse_unresolved(self, chosen: dict[str, tuple[Reached, Closure]]) -> None:
         diagnostics: list[Diagnostic] = []
         seen: set[tuple[str, str]] = set()
         for name, (_, closure) in chosen.items():
@@ -218,7 +239,7 @@ class _Closer:
                 key = (unresolved.crate, unresolved.path)
                 if key not in seen:
                     seen.add(key)
-                    diagnostics.append(unresolved_diagnostic(name, unresolved))
+                    diagnostics.append(unresolved_diagnostic(name, unresolved, self._instantiator.refusals.get(key)))
         if diagnostics:
             raise UnsupportedError(*diagnostics)
 

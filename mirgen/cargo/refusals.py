@@ -6,14 +6,21 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from mirgen.cargo.queries import Overlay, Private, Query, private_item
+from mirgen.cargo.overlay import Overlay, Private, private_item
+from mirgen.cargo.queries import Query
 from mirgen.cargo.unit import UnitRecord
 
 _DEFINED = re.compile(r"^note: the [\w ]+ `\w+` is defined here\n *--> (.+?):(\d+):(\d+)$", re.MULTILINE)
 _SNIPPET = re.compile(r"^ *(?:-->|:::) (.+?):\d+:\d+$")
 _MARGIN = re.compile(r"^ *(\d+) +\|( +/)?")
 _END_OF_SEVERAL = re.compile(r"^ +\| +\|_")
+_FEATURE = re.compile(r"^ *= help: add `#!\[feature\((\w+)\)\]` to the crate attributes to enable$", re.MULTILINE)
 _POSITION = re.compile(r"^ *--> (.+?):(\d+):\d+$", re.MULTILINE)
+
+
+def unstable_features(output: str) -> frozenset[str]:
+    """The library features that must be enabled for what the questions name."""
+    return frozenset(_FEATURE.findall(output))
 
 
 def private_items(output: str, unit: UnitRecord) -> frozenset[Private]:

@@ -7,14 +7,18 @@ like any dependency's.  Only metadata is made (about 20 s on two cores): mirgen 
 from __future__ import annotations
 
 import fcntl
+import hashlib
+import itertools
 import json
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from mirgen.cargo.overlay import Private, items_inside, make_overlay
 from mirgen.cargo.toolchain import NVPTX_TARGET, Toolchain, cache_dir
 from mirgen.errors import ToolError
 
@@ -24,6 +28,7 @@ _FLAGS = (
 )  # fmt: skip
 #: Raised when the flags, the set of crates or their records change, so that old caches are not taken for new ones.
 _RECIPE = 2
+_UNSTABLE = '#[unstable(feature = "mirgen_exposed", issue = "none")] '
 _COMPILER_BUILTINS = "#![no_std]\n#![feature(compiler_builtins)]\n#![compiler_builtins]\n"
 MISSING_SOURCES = (
     "library sources are not installed: `rustup component add rust-src`, or Debian's `rust-web-src` beside `rustc-web`"
@@ -55,18 +60,17 @@ def build_sysroot(
     if toolchain.library is None:
         raise ToolError("rust-src", f"{MISSING_SOURCES} (looked in {toolchain.sysroot}/lib/rustlib/src/rust/library)")
     final = sysroot_path(toolchain, target)
-    final.parent.mkdir(parents=True, exist_ok=True)
-    with (final.parent / f".{final.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if built_sysroot(toolchain, target) is None:  # whoever held the lock may have built it
-            _build_in(toolchain, toolchain.library, target, final, progress)
+    _build_once(toolchain, toolchain.library, target, final, progress)
     return final
 
 
-def _build_in(toolchain: Toolchain, library: Path, target: str, final: Path, progress: Callable[[str], None]) -> None:
+def _build_in(
+    toolchain: Toolchain, library: Path, target: str, final: Path, progress: Callable[[str], None],
+    exposed: Sequence[Private],
+) -> None:  # fmt: skip
     work = Path(tempfile.mkdtemp(prefix=f".{final.name}-", dir=final.parent))
     try:
-        _compile_all(toolchain, library, target, work, final, progress)
+        _compile_all(toolchain, library, target, work, final, progress, exposed)
         (work / "complete").touch()
         if final.exists():
             shutil.rmtree(final)
@@ -75,9 +79,86 @@ def _build_in(toolchain: Toolchain, library: Path, target: str, final: Path, pro
         shutil.rmtree(work, ignore_errors=True)
 
 
+def exposed_sysroot(toolchain: Toolchain, target: str = NVPTX_TARGET) -> Path:
+    """The sysroot for crates to be compiled with: the one whose private items questions have had to name, if any did;
+    its MIR is that of the plain one."""
+    items = _exposed(toolchain, target)
+    exposed = _exposed_path(toolchain, target, items)
+    return exposed if items and (exposed / "complete").is_file() else sysroot_path(toolchain, target)
+
+
+def expose_standard(
+    toolchain: Toolchain, items: Sequence[Private], target: str = NVPTX_TARGET,
+    progress: Callable[[str], None] = lambda _: None,
+) -> bool:  # fmt: skip
+    """Build the sysroot from a copy of core in which ``items`` too may be named; whether that is new and worked."""
+    known = _exposed(toolchain, target)
+    if (
+        toolchain.library is None
+        or built_sysroot(toolchain, target) is None
+        or {*map(_with_stability, items)} <= {*known}
+    ):
+        return False
+    # What is inside of a private module comes with it: each build takes its time.
+    inside = {inner for item in items for inner in items_inside(item)}
+    for more in ({*items, *inside}, {*items}):
+        every = tuple(sorted({*known, *map(_with_stability, more)}))
+        try:
+            _build_once(
+                toolchain, toolchain.library, target, _exposed_path(toolchain, target, every), progress, every
+            )  # fmt: skip
+        except ToolError:
+            continue
+        _exposed_file(toolchain, target).write_text(
+            json.dumps([[str(i.file), i.line, i.col, i.attribute] for i in every])
+        )
+        return True
+    return False
+
+
+def _with_stability(item: Private) -> Private:
+    """Every public item of core must say how stable it is, unless a module around it does.
+
+    A constant function says nothing: those that call it would have to be as unstable.
+    """
+    lines = item.file.read_text(encoding="utf-8").splitlines()
+    above = itertools.takewhile(lambda line: line.lstrip().startswith(("#", "//")), reversed(lines[: item.line - 1]))
+    marked = any("stable(" in line for line in above) or "const fn" in lines[item.line - 1]
+    return replace(item, attribute="" if marked else _UNSTABLE)
+
+
+def _exposed_file(toolchain: Toolchain, target: str) -> Path:
+    plain = sysroot_path(toolchain, target)
+    return plain.with_name(f"{plain.name}-exposed.json")
+
+
+def _exposed(toolchain: Toolchain, target: str) -> tuple[Private, ...]:
+    file = _exposed_file(toolchain, target)
+    entries: list[tuple[str, int, int, str]] = json.loads(file.read_bytes()) if file.is_file() else []
+    return tuple(Private(Path(name), line, col, attribute) for name, line, col, attribute in entries)
+
+
+def _exposed_path(toolchain: Toolchain, target: str, items: Sequence[Private]) -> Path:
+    plain = sysroot_path(toolchain, target)
+    return plain.with_name(f"{plain.name}-{hashlib.sha256(repr(items).encode()).hexdigest()[:12]}")
+
+
+def _build_once(
+    toolchain: Toolchain, library: Path, target: str, final: Path, progress: Callable[[str], None],
+    exposed: Sequence[Private] = (),
+) -> None:  # fmt: skip
+    """Build ``final``, unless another process has by the time that it is this one's turn."""
+    final.parent.mkdir(parents=True, exist_ok=True)
+    with (final.parent / f".{final.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (final / "complete").is_file():
+            _build_in(toolchain, library, target, final, progress, exposed)
+
+
 def _compile_all(
-    toolchain: Toolchain, library: Path, target: str, work: Path, final: Path, progress: Callable[[str], None]
-) -> None:
+    toolchain: Toolchain, library: Path, target: str, work: Path, final: Path, progress: Callable[[str], None],
+    exposed: Sequence[Private],
+) -> None:  # fmt: skip
     relative = Path("lib") / "rustlib" / target / "lib"
     (work / relative).mkdir(parents=True)
     (work / "units").mkdir()
@@ -92,7 +173,11 @@ def _compile_all(
         progress(f"{name} for {target}")
         args = ["--crate-name", name, "--edition", edition, "--crate-type", "rlib", "--target", target, *_FLAGS]
         found = ["--sysroot", str(work)] if name != "core" else []
-        _run([str(toolchain.rustc), *args, *found, "--emit=metadata", "--out-dir", str(work / relative), str(source)])
+        read = source
+        if exposed and source.is_relative_to(library):
+            copy = make_overlay(source, library, (), work / "sources", exposed, "pub")
+            read, found = copy.root_file, [*found, f"--remap-path-prefix={copy.copy}={library}"]
+        _run([str(toolchain.rustc), *args, *found, "--emit=metadata", "--out-dir", str(work / relative), str(read)])
         if name != "compiler_builtins":
             _record_unit(toolchain, name, args, source, target, work, final, relative)
 

@@ -48,8 +48,9 @@ _REASONS = {
 }  # fmt: skip
 
 
-def unresolved_diagnostic(kernel: str, unresolved: Unresolved) -> Diagnostic:
-    """One error: the function, the chain from the kernel, the reason, what to do."""
+def unresolved_diagnostic(kernel: str, unresolved: Unresolved, in_the_way: str | None = None) -> Diagnostic:
+    """One error: the function, the chain from the kernel, the reason, what to do; and what was ``in_the_way`` where its
+    generic body was at hand."""
     from mirgen.diagnostics import user_location
 
     is_dyn = unresolved.path.startswith(("<dyn ", "<(dyn "))
@@ -61,6 +62,10 @@ def unresolved_diagnostic(kernel: str, unresolved: Unresolved) -> Diagnostic:
         message=f"kernel `{kernel}` calls `{readable(unresolved.path)}`, which has no body to compile",
         location=where,
         label="called from here",
-        notes=[reason, f"reached from kernel {kernel}: {chain}"],
+        notes=[
+            reason,
+            *([f"its generic body could not be made concrete: {in_the_way}"] if in_the_way else []),
+            f"reached from kernel {kernel}: {chain}",
+        ],
         helps=[help_text],
     )

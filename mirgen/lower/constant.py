@@ -22,6 +22,7 @@ from mirgen.mir.body import FnAlloc, MemoryAlloc, OtherAlloc
 from mirgen.mir.place import (
     Const,
     IndirectConst,
+    Operand,
     PointerConst,
     ScalarConst,
     SliceConst,
@@ -56,7 +57,7 @@ def lower_const(fx: FunctionContext, const: Const) -> Value:
                 return zst(layout)
             return load_value(fx, _address(fx, alloc, offset), layout, _known_align(fx.cx, alloc, offset))
         case UnevaluatedConst():
-            return _unevaluated(fx, const)
+            return lower_operand(fx, evaluated(fx, const))
         case TyConst(text, ty):
             leaf = _LEAF.fullmatch(text)
             if leaf is None or ty is None:
@@ -89,13 +90,16 @@ def _pointer(fx: FunctionContext, layout: Layout, address: ir.Value) -> Value:
             raise fx.internal(f"a pointer constant for the layout {layout.repr}")
 
 
-def _unevaluated(fx: FunctionContext, const: UnevaluatedConst) -> Value:
+def evaluated(fx: FunctionContext, const: Const) -> Operand:
+    """The value of a constant that rustc's text has as a path; its type may be known from here only."""
+    if not isinstance(const, UnevaluatedConst):
+        raise fx.internal("a constant without type")
     found = fx.cx.program.constants.get((fx.body.crate, const.full_path))
     if found is None:
         raise fx.unsupported(
             "MG0361", f"rustc did not evaluate the constant `{const.full_path}`", notes=("its value is not in the MIR",)
         )  # fmt: skip
-    return lower_operand(fx, found)
+    return found
 
 
 def _address(fx: FunctionContext, alloc: int, offset: int) -> ir.Value:

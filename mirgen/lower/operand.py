@@ -136,9 +136,11 @@ def operand_ty(fx: FunctionContext, operand: Operand) -> Ty:
 
             return place_ty(fx, place)
         case Constant(const):
-            if const.ty is None:
-                raise fx.internal("a constant without type")
-            return const.ty
+            if const.ty is not None:
+                return const.ty
+            from mirgen.lower.constant import evaluated
+
+            return operand_ty(fx, evaluated(fx, const))
         case RuntimeChecks():
             return BoolTy("bool", fx.body.crate)
 

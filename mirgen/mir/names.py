@@ -44,7 +44,7 @@ def skip_group(text: str, start: int) -> int:
     return i
 
 
-def _region_end(text: str, start: int) -> int | None:
+def region_end(text: str, start: int) -> int | None:
     """End of the region that starts at ``text[start] == "'"``, or ``None`` where no region starts."""
     m = _REGION.match(text, start)
     if m is None:
@@ -64,7 +64,7 @@ def erase_regions(text: str) -> str:
     i = 0
     while i < len(text):
         ch = text[i]
-        if ch == "'" and (end := _region_end(text, i)) is not None:
+        if ch == "'" and (end := region_end(text, i)) is not None:
             out.append("'_")
             i = end
         elif ch == "f" and text.startswith("for<", i) and (i == 0 or not (text[i - 1].isalnum() or text[i - 1] == "_")):

@@ -20,7 +20,8 @@ from mirgen.cargo.constants import (
     written_type,
 )
 from mirgen.cargo.join import Ambiguous, find_inside, find_promoted, group_by_name
-from mirgen.cargo.queries import INSIDE, Query, answers, chosen_level, make_overlay
+from mirgen.cargo.overlay import make_overlay
+from mirgen.cargo.queries import INSIDE, Query, answers, chosen_level
 from mirgen.cargo.source import Names, UnnameableError
 from mirgen.ingest import Header
 from mirgen.layout.builder import LayoutMaker

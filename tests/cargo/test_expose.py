@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mirgen.cargo.expose import expose, overlays
-from mirgen.cargo.queries import Private
+from mirgen.cargo.overlay import Private
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ import os
 import subprocess
 from pathlib import Path
 
-from mirgen.cargo.queries import Private, Query, make_overlay
-from mirgen.cargo.refusals import at_fault, private_items
+from mirgen.cargo.overlay import Private, make_overlay
+from mirgen.cargo.queries import Query
+from mirgen.cargo.refusals import at_fault, private_items, unstable_features
 from mirgen.cargo.unit import UnitRecord
 
 SOURCE = """mod m {
@@ -43,7 +44,7 @@ def test_private_items_and_questions_at_fault(tmp_path: Path) -> None:
     queries = [
         Query(name, ("k", name), root, f"pub fn {name}<'a>() -> u8 {{ {text} }}") for name, text in texts.items()
     ]
-    unit = UnitRecord("k", root, source, tmp_path, {}, True)
+    unit = UnitRecord("k", root, source, tmp_path, {}, True, "k 1.0.0")
 
     overlay = make_overlay(root, source, queries, tmp_path / "copies")
     options = ["--edition=2021", "--crate-type=lib", "--crate-name=k", f"--out-dir={tmp_path}"]
@@ -55,3 +56,18 @@ def test_private_items_and_questions_at_fault(tmp_path: Path) -> None:
     assert private_items(done.stderr, unit) == {
         Private(root, 2, 5), Private(root, 7, 9), Private(root, 8, 9), Private(source / "m/far.rs", 6, 5),
     }  # fmt: skip
+
+
+def test_features_that_the_library_asks_for(tmp_path: Path) -> None:
+    source = tmp_path / "k.rs"
+    source.write_text("pub fn f() -> usize { core::intrinsics::size_of::<u8>() }\n")
+    command = [
+        os.environ.get("RUSTC", "rustc"),
+        "--edition=2021",
+        "--crate-type=lib",
+        f"--out-dir={tmp_path}",
+        str(source),
+    ]
+    env = {**os.environ, "RUSTC_BOOTSTRAP": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    assert unstable_features(done.stderr) == {"core_intrinsics"}

@@ -1,0 +1,137 @@
+"""Which implementation a trait's method means, where the method's own generic arguments have no name.
+
+Those arguments do not take part in the choice, so that rustc is asked about the same method with function pointers of
+the same signature in the place of closures and functions.  It inlines the implementation that it chose, and the spans
+of the statements that came from there tell which that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mirgen.cargo.callee import parse_callee, short
+from mirgen.cargo.source import Names, type_source
+from mirgen.cargo.unit import UnitRecord
+from mirgen.mir.body import Body
+from mirgen.mir.names import erase_regions
+from mirgen.mir.statement import Span
+from mirgen.mir.ty import ClosureTy, FnDefTy, FnSig, TupleTy, Ty, parts
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """``fn`` with the function pointers ``pointers`` (rustc's texts) in the place of types without a name."""
+
+    fn: FnDefTy
+    pointers: tuple[str, ...]
+
+    def written(self, text: str, names: Names) -> str:
+        """A question's text with the pointers' own regions left open, as those of a closure are."""
+        for pointer in self.pointers:
+            source = type_source(pointer, names)
+            text = text.replace(source, source.replace("'a ", ""))
+        return text
+
+
+def stand_in(fn: FnDefTy) -> StandIn | None:
+    """The question to ask for ``fn``; ``None`` where it is no trait's method, or the trait's own types have no name."""
+    head = parse_callee(fn.path).segments[0]
+    if not head.startswith("<") or "{" in head:
+        return None
+    pointers: list[str] = []
+    path, sig = fn.path, fn.sig
+    for item in _nameless(sig):
+        pointer = _pointer(item)
+        if pointer is None:
+            return None
+        pointers.append(pointer)
+        path = path.replace(item.text, pointer)
+        sig = FnSig(
+            tuple(_replaced(ty, item, pointer) for ty in sig.inputs), _replaced(sig.output, item, pointer), sig.abi,
+            sig.unsafe, sig.variadic,
+        )  # fmt: skip
+    return StandIn(FnDefTy(fn.text, fn.crate, path, sig), tuple(pointers)) if pointers else None
+
+
+def _replaced(ty: Ty, item: Ty, pointer: str) -> Ty:
+    return replace(ty, text=ty.text.replace(item.text, pointer))
+
+
+def _nameless(sig: FnSig) -> Iterator[ClosureTy | FnDefTy]:
+    """The outermost closures and functions' own types in a signature, each once."""
+    seen: set[str] = set()
+    stack: list[Ty] = [*sig.inputs, sig.output]
+    while stack:
+        ty = stack.pop()
+        if not isinstance(ty, ClosureTy | FnDefTy):
+            stack.extend(parts(ty))
+        elif ty.text not in seen:
+            seen.add(ty.text)
+            yield ty
+
+
+def _pointer(item: ClosureTy | FnDefTy) -> str | None:
+    sig = item.sig
+    if sig is None:
+        return None
+    inputs: Iterable[Ty] = sig.inputs
+    if isinstance(item, ClosureTy):
+        arguments = sig.inputs[0] if len(sig.inputs) == 1 else None
+        if not isinstance(arguments, TupleTy):
+            return None
+        inputs = arguments.elems
+    output = "" if sig.output.text == "()" else f" -> {sig.output.text}"
+    return erase_regions(f"fn({', '.join(ty.text for ty in inputs)}){output}")
+
+
+def inlined_spans(body: Body, fn: FnDefTy, unit: UnitRecord) -> frozenset[Span]:
+    """The spans of what ``body``, of ``unit``, has of ``fn``, which it inlined, without what was inlined into that."""
+    wanted = short(fn.path)
+    own = _owners(body)
+    chosen = {i for i, scope in enumerate(body.scopes) if scope.inlined is not None and short(scope.inlined) == wanted}
+    return _absolute(_spans(body, own, chosen), unit)
+
+
+def holds(body: Body, spans: frozenset[Span], unit: UnitRecord) -> bool:
+    """Whether ``spans`` lie inside what ``body``, of ``unit``, has from its own source file.
+
+    The bodies of two functions do not overlap, but for those that one macro wrote.
+    """
+    own = _absolute(_spans(body, _owners(body), {None}), unit)
+    if body.span is None:
+        return False
+    file = str(unit.absolute(Path(body.span.file)))
+    here = [span for span in own if span.file == file]
+    asked = [span for span in spans if span.file == file]
+    if not here or not asked:
+        return False
+    first, last = min((s.line, s.col) for s in here), max((s.end_line, s.end_col) for s in here)
+    return all(first <= (s.line, s.col) and (s.end_line, s.end_col) <= last for s in asked)
+
+
+def _absolute(spans: Iterable[Span], unit: UnitRecord) -> frozenset[Span]:
+    return frozenset(replace(span, file=str(unit.absolute(Path(span.file)))) for span in spans)
+
+
+def _owners(body: Body) -> list[int | None]:
+    """For each scope, the inlined function's scope that it belongs to; ``None`` for the body's own."""
+    owners: list[int | None] = []
+    for i, scope in enumerate(body.scopes):
+        owners.append(i if scope.inlined is not None else None if scope.parent is None else owners[scope.parent])
+    return owners
+
+
+def _spans(body: Body, owners: list[int | None], chosen: set[int | None] | set[int]) -> frozenset[Span]:
+    found: set[Span] = set()
+    for i, scope in enumerate(body.scopes):
+        if scope.inlined is not None and scope.span is not None:
+            caller = None if scope.parent is None else owners[scope.parent]
+            if caller in chosen and owners[i] == i:
+                found.add(scope.span)
+    for block in body.blocks:
+        for source in (*(statement.source for statement in block.statements), block.terminator.source):
+            if source.span is not None and source.scope is not None and owners[source.scope] in chosen:
+                found.add(source.span)
+    return frozenset(found)

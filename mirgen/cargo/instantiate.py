@@ -1,0 +1,336 @@
+"""Instances that rustc cannot be asked for: a generic argument is a closure or a function's own type, without a name.
+
+The generic body stands in the dump of the crate that wrote the function.  Arguments are read off the call's signature
+and put into it (:mod:`mirgen.cargo.substitute`); what the instance calls in turn is looked up, asked for or
+instantiated like any other call, so that rustc still says which implementation a trait's method means.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mirgen.analysis.computed import may_be_computed, with_call
+from mirgen.analysis.references import references
+from mirgen.cargo.callee import definition_path, parse_callee, split_arguments
+from mirgen.cargo.closure import STANDARD_CRATES, Resolver, Unevaluated, Unresolved, called_item
+from mirgen.cargo.dump import AllocNumbers, CrateDump
+from mirgen.cargo.implementations import holds
+from mirgen.cargo.join import defines
+from mirgen.cargo.substitute import Bindings, Json, NotSubstitutedError, Spelling, Substitution, is_bare
+from mirgen.cargo.unit import UnitRecord
+from mirgen.ingest import Header, MirUnit, load_mir
+from mirgen.mir.body import Body, FnKey
+from mirgen.mir.names import erase_regions
+from mirgen.mir.statement import Span
+from mirgen.mir.ty import ClosureTy, FnDefTy, FnSig, NeverTy, Ty
+
+NEVER = NeverTy("!", "")
+
+
+class InstanceDump(CrateDump):
+    """The instances made for calls that one crate sees; to that crate they read like bodies of its own."""
+
+    def __init__(self, view: CrateDump, shim: Path, work: Path, numbers: AllocNumbers) -> None:
+        super().__init__(view.unit, shim, work, numbers)
+        self._index = ()
+
+    def know_instances(self) -> bool:
+        """No question of the side channel is about an instance made here."""
+        return False
+
+    def add(self, document: Json) -> Header:
+        """Take in the one body of ``document``."""
+        path = self._work / f"instance-{len(self.documents)}.mir.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(document))
+        unit = load_mir(path, first_alloc=self._numbers.next)
+        self._numbers.take(unit)
+        self.documents.append((path, unit))
+        self.allocs.update(unit.allocs)
+        self._keep(unit)
+        (body,) = unit.bodies
+        types = [local.ty.text for local in body.locals[: body.arg_count + 1]]
+        header = Header(body.header, None, "fn", len(self.documents), tuple(types[1:]), types[0])
+        self._index = (*(self._index or ()), header)
+        return header
+
+    def change(self, before: Body, after: Body) -> None:
+        """Put ``after`` in the place of an instance's body."""
+        self._bodies = {
+            key: [after if body is before else body for body in bodies] for key, bodies in self._bodies.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A call's item, the dump that printed the call, and where the generic body may be."""
+
+    item: FnDefTy | ClosureTy
+    printed_by: CrateDump
+    home: CrateDump
+    headers: tuple[Header, ...]
+
+
+class Instantiator:
+    """Makes each instance once; ``resolver.answers`` gets what was made."""
+
+    def __init__(
+        self, resolver: Resolver, root: Callable[[], CrateDump], shim: Path, work: Path, numbers: AllocNumbers,
+        externs: Iterable[str],
+    ) -> None:  # fmt: skip
+        self._resolver = resolver
+        self._root = root
+        self._shim = shim
+        self._work = work
+        self._numbers = numbers
+        self._externs = frozenset(externs)
+        self._views: dict[Path, InstanceDump] = {}
+        self._tried: set[FnKey] = set()
+        #: why an instance could not be made, by its key
+        self.refusals: dict[FnKey, str] = {}
+
+    def make(self, stuck: Iterable[Unresolved]) -> bool:
+        """Make instances for calls that no question can be put about; whether any was made."""
+        wanted = [found for unresolved in stuck if (found := self._find(unresolved)) is not None]
+        for home in {id(each.home): each.home for each in wanted}.values():
+            home.bodies([header for each in wanted if each.home is home for header in each.headers])
+        made = False
+        for each in wanted:
+            key = (each.item.crate, each.item.path)
+            try:
+                self._resolver.answers[key] = self._instance(each)
+                made = True
+            except NotSubstitutedError as error:
+                self.refusals[key] = str(error)
+        return made
+
+    def compute(self, unevaluated: Iterable[Unevaluated]) -> bool:
+        """Have constants of instances computed by the program; whether there were any that can be."""
+        found = False
+        for constant in unevaluated:
+            key, dump = constant.key, constant.reached.dump
+            if key in self._tried or constant.const.promoted is not None or not isinstance(dump, InstanceDump):
+                continue
+            self._tried.add(key)
+            try:
+                fn = self._computing(constant, dump)
+            except NotSubstitutedError as error:
+                self.refusals[key] = str(error)
+                continue
+            dump.change(constant.reached.body, with_call(constant.reached.body, fn))
+            found = True
+        return found
+
+    def _computing(self, constant: Unevaluated, view: InstanceDump) -> FnDefTy:
+        """A function of the instance's crate that computes ``constant``."""
+        path = constant.const.path
+        for home in self._resolver.crates_in(path, view):
+            found = _generic_constant(path, view.crate, home)
+            if found is None:
+                continue
+            body, bindings = found
+            table, types = _types_of(constant.reached.body, view)
+            bound = _bound_by_text(bindings, types)
+            document, at = _document_of(home, body)
+            spelling = self._spelling(view, view)
+            substitution = Substitution(document, bound, table, self._spelling(home, view), spelling)
+            made = substitution.document(
+                {**document["bodies"][at], "kind": "fn", "ctfe": False}, path, view.crate, all_bound=True
+            )
+            header = view.add(made)
+            instance = view.bodies([header])[header]
+            output = instance.locals[0].ty
+            if not may_be_computed(output):
+                raise NotSubstitutedError(f"a constant of type `{output.text}` cannot be computed by the program")
+            fn = FnDefTy(f"fn() -> {output.text} {{{path}}}", view.crate, path, FnSig((), output, "Rust", False, False))
+            self._resolver.answers[fn.crate, fn.path] = (view, header)
+            return fn
+        raise NotSubstitutedError("no crate of this build has its body")
+
+    def _find(self, unresolved: Unresolved) -> _Wanted | None:
+        item = called_item(unresolved.fn) if unresolved.fn is not None else None
+        # Drop glue has no generic body.
+        if item is None or unresolved.reason == "glue" or (item.crate, item.path) in self._tried:
+            return None
+        self._tried.add((item.crate, item.path))
+        printed_by = unresolved.reached.dump
+        spans = self._resolver.implementations.get((item.crate, item.path))
+        for home in (printed_by, *self._resolver.candidate_crates(item, printed_by)):
+            if isinstance(home, InstanceDump):
+                continue
+            headers = tuple(_generic_headers(item, home) if spans is None else _implementations(item, spans, home))
+            if headers:
+                return _Wanted(item, printed_by, home, headers)
+        return None
+
+    def _instance(self, wanted: _Wanted) -> tuple[CrateDump, Header]:
+        item, home = wanted.item, wanted.home
+        bodies = {header: body for header, body in home.bodies(wanted.headers).items() if not body.ctfe}
+        table, unit = _table_of(item, wanted.printed_by)
+        types = {erase_regions(ty.text): ty for ty in unit.types}
+        fitting = [(body, bound) for body in bodies.values() if (bound := _bindings(item, body, types)) is not None]
+        if len(fitting) != 1:
+            raise NotSubstitutedError(f"{len(fitting)} generic bodies fit it")
+        body, bindings = fitting[0]
+        view = self._view(wanted.printed_by)
+        document, at = _document_of(home, body)
+        substitution = Substitution(
+            document, bindings, table, self._spelling(home, view), self._spelling(wanted.printed_by, view)
+        )  # fmt: skip
+        name = self._spelling(wanted.printed_by, view)(erase_regions(item.path))
+        instance = substitution.document(
+            document["bodies"][at], name, view.crate, all_bound=_argument_count(item) == bindings.count
+        )
+        return view, view.add(instance)
+
+    def _spelling(self, printed_by: CrateDump, view: CrateDump) -> Spelling:
+        prefix = "" if printed_by.crate == view.crate else printed_by.crate
+        return Spelling(prefix, self._externs - {printed_by.crate})
+
+    def _view(self, printed_by: CrateDump) -> InstanceDump:
+        """Where instances for a call live: with the crate that printed it, or, for the standard library's calls, with
+        the user's, which can be asked about them."""
+        view = self._root() if printed_by.crate in STANDARD_CRATES else printed_by
+        record = view.unit.record
+        if record not in self._views:
+            work = self._work / f"{record.stem}-instances"
+            self._views[record] = InstanceDump(view, self._shim, work, self._numbers)
+        return self._views[record]
+
+
+def _generic_headers(item: FnDefTy | ClosureTy, home: CrateDump) -> Iterator[Header]:
+    """The bodies in ``home`` whose path is that of ``item`` without generic arguments."""
+    parsed = parse_callee(item.path)
+    segments = [segment.partition("<")[0] or segment for segment in parsed.segments]
+    own = segments if item.crate == home.crate else segments[1:] if segments[0] == home.crate else None
+    definition = definition_path(item.text) if isinstance(item, FnDefTy) and parsed.trait is None else None
+    for header in home.by_name.get(parsed.method, ()):
+        if header.kind != "fn":
+            continue
+        if definition is not None:
+            if definition[0] == home.crate and defines(definition[1], header):
+                yield header
+        elif own is not None and _same_path(own, header):
+            yield header
+
+
+def _generic_constant(path: str, printed_by: str, home: CrateDump) -> tuple[Body, dict[str, str]] | None:
+    """The generic body of an inline constant in ``home``, and the texts of the arguments that ``path`` gives, by the
+    names that the function around it has for them."""
+    parsed = parse_callee(path)
+    around = FnDefTy(path, printed_by, path.rpartition("::")[0], FnSig((), NEVER, "Rust", False, False))
+    for owner, body in home.bodies(_generic_headers(around, home)).items():
+        constants = [const.path for const, _ in references(body).unevaluated if const.promoted is None]
+        own = [c for c in map(parse_callee, constants) if c.segments[-2:] == parsed.segments[-2:] and c.generics]
+        name = f"{owner.header}::{parsed.method}"
+        bodies = [*home.bodies(h for h in home.by_name.get(parsed.method, ()) if h.header == name).values()]
+        if own and len(bodies) == 1 and len(own[0].generics) == len(parsed.generics) == 1:
+            names, arguments = split_arguments(own[0].generics[0]), split_arguments(parsed.generics[0])
+            if len(names) == len(arguments):
+                return bodies[0], dict(zip(map(str.strip, names), map(str.strip, arguments), strict=True))
+    return None
+
+
+def _bound_by_text(texts: Mapping[str, str], types: Mapping[str, Ty]) -> Bindings:
+    bindings = Bindings()
+    for name, text in texts.items():
+        if name == "'_":
+            continue
+        param, _, number = name.partition("/#")
+        if number:
+            bindings.consts[param] = text
+        elif text in types:
+            bindings.types[name] = types[text]
+        else:
+            raise NotSubstitutedError(f"nothing tells what `{name}` is")
+    return bindings
+
+
+def _types_of(body: Body, view: CrateDump) -> tuple[list[Json], dict[str, Ty]]:
+    """The type table of the document that holds ``body``."""
+    for table, unit in view.type_tables():
+        if any(own.header == body.header for own in unit.bodies):
+            return table, {erase_regions(ty.text): ty for ty in unit.types}
+    raise NotSubstitutedError("its document is gone")
+
+
+def _implementations(item: FnDefTy | ClosureTy, spans: frozenset[Span], home: CrateDump) -> Iterator[Header]:
+    """The bodies in ``home`` of the method's name that hold ``spans``."""
+    unit = UnitRecord.load(home.unit.record)
+    named = [header for header in home.by_name.get(parse_callee(item.path).method, ()) if header.kind == "fn"]
+    for header, body in home.bodies(named).items():
+        if holds(body, spans, unit):
+            yield header
+
+
+def _same_path(segments: Sequence[str], header: Header) -> bool:
+    """Whether a header's path is ``segments``, where an impl may be any impl of that module."""
+    own = parse_callee(header.header).segments
+    return len(own) == len(segments) and all(
+        mine == theirs or (mine.startswith("<impl at") and theirs.startswith("<impl "))
+        for mine, theirs in zip(own, segments, strict=True)
+    )
+
+
+def _bindings(item: FnDefTy | ClosureTy, body: Body, types: Mapping[str, Ty]) -> Bindings | None:
+    """What ``item``'s signature makes of ``body``'s generic parameters; ``None`` where they do not fit.
+
+    ``types`` are those that the call's document holds, by their text without regions.
+    """
+    bindings = Bindings()
+    params = [local.ty for local in body.locals[1 : body.arg_count + 1]]
+    if isinstance(item, FnDefTy):
+        pairs = [*zip(params, item.sig.inputs, strict=False), (body.locals[0].ty, item.sig.output)]
+        fits = len(params) == len(item.sig.inputs) and all(bindings.bind(mine, theirs) for mine, theirs in pairs)
+        return bindings if fits else None
+    receiver = getattr(params[0], "pointee", params[0]) if params else None
+    if not isinstance(receiver, ClosureTy) or not bindings.bind(receiver, item):
+        return None
+    # Parameters that only the closure's body uses are told by the path of the function around it.
+    names, arguments = _arguments_around(receiver.path), _arguments_around(item.path)
+    for name, argument in zip(names, arguments, strict=len(names) == len(arguments)):
+        ty = types.get(argument)
+        if is_bare(name) and ty is not None and not bindings.bind_param(name, ty):
+            return None
+    return bindings
+
+
+def _arguments_around(closure: str) -> list[str]:
+    """The generic arguments, other than regions, of the function that a closure's path names."""
+    segments = parse_callee(closure).segments
+    around = segments[-2] if len(segments) > 1 else ""
+    if not around.endswith(">") or around.startswith("<"):
+        return []
+    return [part.strip() for part in split_arguments(around[around.index("<") + 1 : -1]) if part.strip() != "'_"]
+
+
+def _argument_count(item: FnDefTy | ClosureTy) -> int | None:
+    """How many generic arguments, other than regions, ``item``'s path gives; ``None`` where an impl's are not told."""
+    if "<impl " in item.path or isinstance(item, ClosureTy):
+        return None
+    groups = [split_arguments(group) for group in parse_callee(item.path).generics]
+    return sum(part.strip() != "'_" for group in groups for part in group)
+
+
+def _document_of(home: CrateDump, body: Body) -> tuple[Json, int]:
+    """The document that holds ``body``, and which of its bodies that is."""
+    for path, unit in home.documents:
+        for i, own in enumerate(unit.bodies):
+            if own.header == body.header and own.ctfe == body.ctfe and _types(own) == _types(body):
+                return json.loads(path.read_bytes()), i
+    raise NotSubstitutedError("its document is gone")
+
+
+def _types(body: Body) -> list[str]:
+    return [local.ty.text for local in body.locals[: body.arg_count + 1]]
+
+
+def _table_of(item: FnDefTy | ClosureTy, printed_by: CrateDump) -> tuple[list[Json], MirUnit]:
+    """The type table in which ``item`` stands, as it is in the document and as it was read."""
+    for table, unit in printed_by.type_tables():
+        if any(entry["text"] == item.text for entry in table):
+            return table, unit
+    raise NotSubstitutedError("the document of the call is gone")

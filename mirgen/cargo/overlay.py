@@ -1,0 +1,178 @@
+"""Copies of a package's sources with something added: questions, features, and items that may be named."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from mirgen.errors import InternalError
+
+#: Where what is added to the end of a file stands.
+MODULE = "__mirgen_queries"
+_ITEM = re.compile(
+    r"(pub(\([^)]*\))?\s+)?(default|const|async|unsafe|extern|mod|fn|struct|enum|union|trait|type|static)\b"
+)
+_OUTLINE = re.compile(r"(?:pub(?:\([^)]*\))?\s+)?mod (\w+);")
+_INNER = re.compile(r"(?:pub\([^)]*\) )?(?:unsafe )?(?:mod|fn|struct|enum|union|trait|type) ")
+
+
+class Addition(Protocol):
+    """Text for ``file`` (absolute), at ``at`` (line and column) or at its end; the crate must enable ``feature``."""
+
+    @property
+    def file(self) -> Path: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def feature(self) -> str | None: ...
+    @property
+    def at(self) -> tuple[int, int] | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """A copy of a package's sources: links to the originals, but for ``changed`` files."""
+
+    root_file: Path
+    copy: Path
+    original: Path
+    changed: tuple[Path, ...]
+
+    def flags(self) -> list[str]:
+        """The shim's flags."""
+        flags = ["--overlay", str(self.root_file), str(self.copy), str(self.original)]
+        return flags + [part for path in self.changed for part in ("--overlay-file", str(path))]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Private:
+    """A private item that a question names: where its definition begins (1-based).  ``attribute`` goes before it where
+    it is made public."""
+
+    file: Path
+    line: int
+    col: int
+    attribute: str = ""
+
+
+def private_item(file: Path, line: int, col: int) -> Private | None:
+    """The item whose definition rustc says begins there; ``None`` where no item that can have a visibility does.
+
+    rustc prints column 0 for a file that is not what it compiled (a copy was); the item is then the line's first.
+    """
+    try:
+        text = file.read_text(encoding="utf-8").splitlines()[line - 1]
+    except (OSError, IndexError, UnicodeDecodeError):
+        return None
+    start = col - 1 if col > 0 else len(text) - len(text.lstrip())
+    return Private(file, line, start + 1) if _ITEM.match(text, start) else None
+
+
+def items_inside(module: Private) -> frozenset[Private]:
+    """The private items of an outline module's files, and of the modules in it; none where ``module`` is no module.
+
+    Constant functions are left out: what else may use them depends on whether they are public.
+    """
+    declared = _OUTLINE.match(module.file.read_text(encoding="utf-8").splitlines()[module.line - 1], module.col - 1)
+    if declared is None:
+        return frozenset()
+    root = module.file.stem in ("mod", "lib")
+    folder = module.file.parent if root else module.file.with_suffix("")
+    for file in (folder / f"{declared[1]}.rs", folder / declared[1] / "mod.rs"):
+        if file.is_file():
+            lines = file.read_text(encoding="utf-8").splitlines()
+            found = [Private(file, i, 1) for i, line in enumerate(lines, 1) if _INNER.match(line)]
+            return frozenset(found).union(*map(items_inside, found))
+    return frozenset()
+
+
+def make_overlay(
+    root_file: Path, original: Path, queries: Sequence[Addition], folder: Path, exposed: Collection[Private] = (),
+    visibility: str = "pub(crate)", features: Collection[str] = (),
+) -> Overlay:  # fmt: skip
+    """Lay a copy of ``original`` (the directory that holds all sources) with ``queries`` added out in ``folder``.
+
+    ``exposed`` items get ``visibility``, which changes what may be named, never what it means; ``features`` are
+    enabled.
+    The copy's name depends on what was added, so that one copy is never changed under another's text.
+    """
+    by_file: dict[Path, list[Addition]] = {}
+    for query in queries:
+        file = query.file if query.file.is_relative_to(original) else root_file
+        by_file.setdefault(file, []).append(query)
+    for item in exposed:
+        by_file.setdefault(item.file, [])
+    enabled = sorted({*features, *(query.feature for query in queries if query.feature is not None)})
+    if enabled:
+        by_file.setdefault(root_file, [])
+    state = hashlib.sha256(repr([(str(f), [q.text for q in qs]) for f, qs in by_file.items()]).encode())
+    state.update(repr((visibility, sorted(exposed), enabled)).encode())
+    copy = folder / state.hexdigest()[:16]
+    shutil.rmtree(copy, ignore_errors=True)
+    copy.mkdir(parents=True)
+    solid = {root_file, *by_file}
+    _mirror(original, copy, solid)
+    changed: list[Path] = []
+    for file, own in by_file.items():
+        target = copy / file.relative_to(original)
+        text = file.read_text(encoding="utf-8")
+        text = _inserting(text, own)
+        text = _exposing(text, [item for item in exposed if item.file == file], visibility)
+        text = _enabling(text, enabled) if file == root_file else text
+        target.write_text(text + _module([query for query in own if query.at is None]), encoding="utf-8")
+        changed.append(target)
+    return Overlay(copy / root_file.relative_to(original), copy, original, tuple(changed))
+
+
+def _inserting(text: str, queries: Sequence[Addition]) -> str:
+    """Questions inside bodies, each on the line of the item that it follows."""
+    lines = text.splitlines(keepends=True)
+    for line, col, question in sorted((*q.at, q.text) for q in queries if q.at is not None)[::-1]:
+        lines[line - 1] = f"{lines[line - 1][: col - 1]} {question}{lines[line - 1][col - 1 :]}"
+    return "".join(lines)
+
+
+def _exposing(text: str, items: Collection[Private], visibility: str) -> str:
+    lines = text.splitlines(keepends=True)
+    for item in sorted(items, reverse=True):
+        line, at = lines[item.line - 1], item.col - 1
+        rest = re.sub(r"^pub(\([^)]*\))?\s+", "", line[at:])
+        lines[item.line - 1] = f"{line[:at]}{item.attribute}{visibility} {rest}"
+    return "".join(lines)
+
+
+def _enabling(text: str, features: Sequence[str]) -> str:
+    """A crate root with more features, on the line of what comes first; one that is enabled twice is an error."""
+    missing = [feature for feature in features if not re.search(rf"\b{feature}\b", text)]
+    if not missing:
+        return text
+    at = text.index("\n") + 1 if re.match(r"#!(?!\s*\[)", text) else 0
+    return f"{text[:at]}#![feature({', '.join(missing)})] {text[at:]}"
+
+
+def _module(queries: Sequence[Addition]) -> str:
+    if not queries:
+        return ""
+    body = "\n".join(query.text for query in queries)
+    return f"\n#[doc(hidden)]\n#[allow(warnings)]\nmod {MODULE} {{\n{body}\n}}\n"
+
+
+def _mirror(original: Path, copy: Path, solid: set[Path]) -> None:
+    """Links to everything in ``original``; directories on the way to ``solid`` files are real, and so are they."""
+    for entry in original.iterdir():
+        target = copy / entry.name
+        inside = [path for path in solid if path == entry or entry in path.parents]
+        if not inside:
+            target.symlink_to(entry)
+        elif entry.is_dir():
+            target.mkdir()
+            _mirror(entry, target, solid)
+        elif entry in solid:
+            shutil.copyfile(entry, target)
+        else:
+            raise InternalError(f"{entry} is neither file nor directory")

@@ -1,0 +1,104 @@
+"""Which implementation a trait's method means: the question that is asked, and what the answer proves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mirgen.cargo.implementations import holds, inlined_spans, stand_in
+from mirgen.cargo.queries import query_source
+from mirgen.cargo.source import Names
+from mirgen.cargo.unit import UnitRecord
+from mirgen.mir.body import Block, Body, Local, Scope
+from mirgen.mir.builder import TypeMaker
+from mirgen.mir.statement import Goto, Return, SourceInfo, Span
+from mirgen.mir.ty import ClosureTy, FnDefTy, FnSig, PointerTy, Ty
+
+TY = TypeMaker("k")
+NAMES = Names("k", "k", frozenset({"k", "core"}))
+UNIT = UnitRecord("k", Path("/p/src/lib.rs"), Path("/p"), Path("/p"), {}, True, "k 1.0.0")
+
+
+def closure(*inputs: Ty, output: Ty) -> ClosureTy:
+    sig = FnSig((TY.tuple(*inputs),), output, "rust-call", False, False)
+    text = f"{{f::{{closure#0}} closure_kind_ty=i16 sig={len(inputs)} upvar_tys=()}}"
+    return ClosureTy(text, "k", "f::{closure#0}", "FnMut", sig, ())
+
+
+def method(head: str, argument: Ty) -> FnDefTy:
+    by_ref = PointerTy(f"&'{{erased}} mut {argument.text}", "k", argument, True, True)
+    path = f"{head}::go::<{argument.text}>"
+    return FnDefTy(f"fn(..) {{{path}}}", "k", path, FnSig((by_ref,), TY.unit, "Rust", False, False))
+
+
+@pytest.mark.parametrize(
+    ("argument", "pointer"),
+    [
+        (closure(TY.ref(TY.u8), TY.u32, output=TY.bool), "fn(&'_ u8, u32) -> bool"),
+        (closure(output=TY.unit), "fn()"),
+        (FnDefTy("fn(u8) -> u8 {g}", "k", "g", FnSig((TY.u8,), TY.u8, "Rust", False, False)), "fn(u8) -> u8"),
+    ],
+)
+def test_function_pointers_stand_in_for_what_has_no_name(argument: Ty, pointer: str) -> None:
+    found = stand_in(method("<m::S as m::Trait>", argument))
+    assert found is not None
+    assert found.fn.path == f"<m::S as m::Trait>::go::<{pointer}>"
+    text = found.written(query_source("q", found.fn, NAMES), NAMES)
+    open_ = pointer.replace("'_ ", "")
+    assert f"<crate::m::S as crate::m::Trait>::go::<{pointer}>(a0)" in text
+    assert f"a0: &'a mut {open_}" in text, "the pointer's own regions are open"
+
+
+@pytest.mark.parametrize("head", ["m::S", "<{f::{closure#0}} as m::Trait>", "<m::S<{f::{closure#1}}> as m::Trait>"])
+def test_only_methods_of_traits_on_types_with_names(head: str) -> None:
+    assert stand_in(method(head, closure(output=TY.unit))) is None
+
+
+def test_no_question_where_every_type_has_a_name() -> None:
+    assert stand_in(method("<m::S as m::Trait>", TY.u32)) is None
+
+
+def span(line: int, col: int, end_line: int, end_col: int, file: str = "src/lib.rs") -> Span:
+    return Span(file, line, col, end_line, end_col)
+
+
+def body(scopes: list[Scope], sources: list[tuple[Span, int]], declared: Span | None = None) -> Body:
+    blocks = [Block(False, (), Goto(SourceInfo(at, scope), i + 1)) for i, (at, scope) in enumerate(sources)]
+    blocks.append(Block(False, (), Return(SourceInfo(None, None))))
+    local = (Local(TY.unit, True, None, None),)
+    return Body("k", "fn", "q", None, 0, local, tuple(scopes), tuple(blocks), declared)
+
+
+def test_the_answer_s_own_statements_are_the_evidence() -> None:
+    asked = method("<m::S as m::Trait>", TY.u32)
+    scopes = [
+        Scope(None, None, False, None),
+        Scope(0, "<m::S as m::Trait>::go::<u32>", False, span(90, 1, 90, 5)),
+        Scope(1, None, False, None),
+        Scope(2, "m::other", False, span(7, 3, 7, 9)),
+    ]
+    sources = [(span(90, 1, 90, 9), 0), (span(5, 1, 5, 4), 1), (span(6, 1, 6, 4), 2), (span(50, 1, 50, 2), 3)]
+    found = inlined_spans(body(scopes, sources), asked, UNIT)
+    assert found == {
+        span(5, 1, 5, 4, "/p/src/lib.rs"), span(6, 1, 6, 4, "/p/src/lib.rs"), span(7, 3, 7, 9, "/p/src/lib.rs")
+    }, "its statements and its calls, not the question's and not those of what it calls"  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spans", "held"),
+    [
+        ({span(5, 1, 5, 4), span(7, 3, 7, 9)}, True),
+        ({span(5, 1, 5, 4), span(1, 1, 1, 9, "/core/macros.rs")}, True),
+        ({span(5, 1, 5, 4), span(30, 1, 30, 4)}, False),
+        ({span(1, 1, 1, 9, "/core/macros.rs")}, False),
+        (set[Span](), False),
+    ],
+)
+def test_a_body_holds_what_lies_inside_it(spans: set[Span], held: bool) -> None:
+    own = body([Scope(None, None, False, None)], [(span(4, 1, 4, 2), 0), (span(9, 1, 9, 2), 0)], span(3, 1, 3, 9))
+    evidence = frozenset(
+        Span(f"/p/{s.file}" if s.file.startswith("src") else s.file, s.line, s.col, s.end_line, s.end_col)
+        for s in spans
+    )
+    assert holds(own, evidence, UNIT) is held
