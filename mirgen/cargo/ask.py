@@ -109,7 +109,7 @@ class Asker:
                 stand = stand_in(fn)
             if stand is not None:
                 try:
-                    text = stand.written(query_source(name, stand.fn, names), names)
+                    text = stand.source(name, names)
                 except UnnameableError:
                     continue
                 return home, replace(query, text=text, fn=stand.fn, which=True)

@@ -114,7 +114,9 @@ def definition_path(fn_def_text: str) -> tuple[str, tuple[str, ...]] | None:
     ``DefId(15:2359 ~ glam[8184]::f32::scalar::mat4::{impl#0}::inverse::'_)`` gives
     ``("glam", ("f32", "scalar", "mat4", "{impl#0}", "inverse"))``.
     """
-    match = _DEF_ID.search(fn_def_text)
+    # The leading binder's regions are the function's own; others may belong to its arguments.
+    binder = fn_def_text[: skip_group(fn_def_text, 3)] if fn_def_text.startswith("for<") else ""
+    match = _DEF_ID.search(binder)
     if match is None:
         return None
     return match[1], tuple(part for part in match[2].split("::") if part)
@@ -128,3 +130,18 @@ def short(text: str) -> str:
     """
     text = erase_regions(text).replace("'_ ", "").replace("'_, ", "").replace("<'_>", "").replace("::<", "<")
     return _PATH_PREFIX.sub("", text)
+
+
+def same_callee(one: str, other: str) -> bool:
+    """Whether two of rustc's texts name the same function, in whichever crate they were printed.
+
+    A trait's method has two spellings: ``<X as Trait>::f``, and ``m::<impl Trait for X>::f`` where the impl is known.
+    """
+    if short(one) == short(other):
+        return True
+    first, second = parse_callee(one), parse_callee(other)
+    if first.trait is None or second.trait is None or first.method != second.method:
+        return False
+    return [*map(short, first.trait), *map(short, first.generics)] == [
+        *map(short, second.trait), *map(short, second.generics)
+    ]  # fmt: skip

@@ -320,9 +320,9 @@ def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
                     closure.empty_addresses.append((reached.body, use.fn.path))
                 elif isinstance(found, str):
                     seen_unresolved.add(key)
-                    at = (use.fn.path, use.fn.crate)
+                    fn = item if isinstance(item, FnDefTy) else use.fn
                     reason = "glue" if use in glue else found
-                    closure.unresolved.append(Unresolved(*at, reason, use.source, reached, use.fn))
+                    closure.unresolved.append(Unresolved(fn.path, fn.crate, reason, use.source, reached, fn))
                 else:
                     requested.add(key)
                     wanted.append((key, *found, reached, use.source))

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mirgen.cargo.callee import parse_callee, short
-from mirgen.cargo.source import Names, type_source
+from mirgen.cargo.callee import parse_callee, same_callee
+from mirgen.cargo.queries import query_source
+from mirgen.cargo.source import Names, type_source, without_turbofish
 from mirgen.cargo.unit import UnitRecord
 from mirgen.mir.body import Body
 from mirgen.mir.names import erase_regions
@@ -27,8 +28,16 @@ class StandIn:
     fn: FnDefTy
     pointers: tuple[str, ...]
 
-    def written(self, text: str, names: Names) -> str:
-        """A question's text with the pointers' own regions left open, as those of a closure are."""
+    def source(self, name: str, names: Names) -> str:
+        """The question's text.
+
+        The method's own arguments are inferred (an ``impl Trait`` cannot be given), and the pointers' own regions left
+        open, as those of a closure are.
+
+        Raises:
+            UnnameableError: a type or the path cannot be written.
+        """
+        text = query_source(name, replace(self.fn, path=without_turbofish(self.fn.path)), names)
         for pointer in self.pointers:
             source = type_source(pointer, names)
             text = text.replace(source, source.replace("'a ", ""))
@@ -88,9 +97,10 @@ def _pointer(item: ClosureTy | FnDefTy) -> str | None:
 
 def inlined_spans(body: Body, fn: FnDefTy, unit: UnitRecord) -> frozenset[Span]:
     """The spans of what ``body``, of ``unit``, has of ``fn``, which it inlined, without what was inlined into that."""
-    wanted = short(fn.path)
     own = _owners(body)
-    chosen = {i for i, scope in enumerate(body.scopes) if scope.inlined is not None and short(scope.inlined) == wanted}
+    chosen = {
+        i for i, scope in enumerate(body.scopes) if scope.inlined is not None and same_callee(scope.inlined, fn.path)
+    }
     return _absolute(_spans(body, own, chosen), unit)
 
 

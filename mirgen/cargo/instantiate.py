@@ -221,7 +221,7 @@ def _generic_constant(path: str, printed_by: str, home: CrateDump) -> tuple[Body
     """The generic body of an inline constant in ``home``, and the texts of the arguments that ``path`` gives, by the
     names that the function around it has for them."""
     parsed = parse_callee(path)
-    around = FnDefTy(path, printed_by, path.rpartition("::")[0], FnSig((), NEVER, "Rust", False, False))
+    around = FnDefTy("", printed_by, path.rpartition("::")[0], FnSig((), NEVER, "Rust", False, False))
     for owner, body in home.bodies(_generic_headers(around, home)).items():
         constants = [const.path for const, _ in references(body).unevaluated if const.promoted is None]
         own = [c for c in map(parse_callee, constants) if c.segments[-2:] == parsed.segments[-2:] and c.generics]

@@ -181,9 +181,9 @@ def _owners(owner: Callee, printed_by: str, crate: str, by_name: dict[str, list[
 
 
 def _is_nested(header: Header, parsed: Callee, by_name: dict[str, list[Header]]) -> bool:
-    """Whether the header is of an item inside a function's body, which no path from outside can name."""
+    """Whether the header is of an item inside a function's body that the path only looks like: it is not its own."""
     own = parse_callee(header.header).segments
-    if len(own) < 2 or own == parsed.segments:
+    if len(own) < 2 or own in (parsed.segments, parsed.segments[1:]):
         return False
     parent = "::".join(own[:-1])
     return any(other.header == parent for other in by_name.get(own[-2], ()))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mirgen.cargo.callee import short
+from mirgen.cargo.callee import same_callee
 from mirgen.cargo.overlay import MODULE
 from mirgen.cargo.source import Names, callee_source, type_source
 from mirgen.ingest import Header
@@ -71,6 +71,5 @@ def chosen_level(headers: Sequence[Header], name: str) -> list[Header]:
 
 def answers(body: Body, fn: FnDefTy) -> bool:
     """Whether ``body`` holds ``fn`` inlined, and is not merely a call of it: then it may stand for ``fn``."""
-    wanted = short(fn.path)
     inlined = (scope.inlined.partition(" - shim(")[0] for scope in body.scopes if scope.inlined is not None)
-    return any(short(name) == wanted for name in inlined)
+    return any(same_callee(name, fn.path) for name in inlined)

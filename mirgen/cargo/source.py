@@ -130,6 +130,12 @@ def _literal(match: re.Match[str]) -> str:
     return str(bits)
 
 
+def without_turbofish(path: str) -> str:
+    """A function's path without the generic arguments at its end."""
+    at = _last_turbofish(path) if path.endswith(">") else -1
+    return path if at < 0 else path[:at]
+
+
 def _without_regions_of_functions(path: str) -> str:
     """Drop region arguments of the last segment: late-bound ones cannot be given."""
     if not path.endswith(">"):

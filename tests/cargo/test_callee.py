@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mirgen.cargo.callee import definition_path, parse_callee, short, split_arguments
+from mirgen.cargo.callee import definition_path, parse_callee, same_callee, short, split_arguments
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,26 @@ def test_arguments_are_split_at_the_top_level_only() -> None:
     assert [p.strip() for p in split_arguments("A<B, C>, (D, E), fn(F, G) -> H")] == [
         "A<B, C>", "(D, E)", "fn(F, G) -> H",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("<u32 as core::cmp::PartialOrd>::lt", "core::cmp::impls::<impl core::cmp::PartialOrd for u32>::lt", True),
+        ("<u32 as cmp::PartialOrd>::lt", "core::cmp::impls::<impl core::cmp::PartialOrd for u32>::lt", True),
+        ("<u32 as core::cmp::PartialOrd>::lt", "core::cmp::impls::<impl core::cmp::PartialOrd for u64>::lt", False),
+        ("<u32 as core::cmp::PartialOrd>::lt", "<u32 as core::cmp::PartialOrd>::le", False),
+        ("<S as k::T>::f::<u8>", "m::<impl k::T for S>::f::<u8>", True),
+        ("<S as k::T>::f::<u8>", "m::<impl k::T for S>::f::<i8>", False),
+        ("a::f", "b::c::f", True),
+    ],
+)
+def test_two_spellings_of_one_function(one: str, other: str, same: bool) -> None:
+    assert same_callee(one, other) is same
+
+
+def test_an_argument_s_definition_is_not_the_function_s() -> None:
+    argument = "for<Region(BrNamed(DefId(1:2 ~ core[1eb9]::cmp::PartialOrd::lt::'_)))> fn(&'^0 u8) {<u8 as T>::lt}"
+    assert definition_path(f"fn(u8) {{m::f::<{argument}>}}") is None
+    own = f"for<Region(BrNamed(DefId(1:9 ~ k[1e]::m::f::'a)))> fn(&'^0 u8) {{m::f::<{argument}>}}"
+    assert definition_path(own) == ("k", ("m", "f"))
