@@ -73,22 +73,36 @@ def private_item(file: Path, line: int, col: int) -> Private | None:
     return Private(file, line, start + 1) if _ITEM.match(text, start) else None
 
 
-def items_inside(module: Private) -> frozenset[Private]:
-    """The private items of an outline module's files, and of the modules in it; none where ``module`` is no module.
+def module_file(module: Private) -> Path | None:
+    """The file of an outline module; ``None`` where ``module`` is none."""
+    declared = _OUTLINE.match(module.file.read_text(encoding="utf-8").splitlines()[module.line - 1], module.col - 1)
+    if declared is None:
+        return None
+    folder = module.file.parent if module.file.stem in ("mod", "lib") else module.file.with_suffix("")
+    files = (folder / f"{declared[1]}.rs", folder / declared[1] / "mod.rs")
+    return next((file for file in files if file.is_file()), None)
+
+
+def shares_its_name(module: Private) -> bool:
+    """Whether a module holds a public function or macro of its own name.
+
+    Whoever imports that from where it is re-exported would get the module too.
+    """
+    file = module_file(module)
+    if file is None:
+        return False
+    name = file.parent.name if file.stem == "mod" else file.stem
+    text = file.read_text(encoding="utf-8")
+    return re.search(rf"^pub (?:(?:const|unsafe) )*(?:fn|macro) {name}\b", text, re.MULTILINE) is not None
+
+
+def private_items_of(file: Path) -> frozenset[Private]:
+    """The private items of a file, outline modules among them.
 
     Constant functions are left out: what else may use them depends on whether they are public.
     """
-    declared = _OUTLINE.match(module.file.read_text(encoding="utf-8").splitlines()[module.line - 1], module.col - 1)
-    if declared is None:
-        return frozenset()
-    root = module.file.stem in ("mod", "lib")
-    folder = module.file.parent if root else module.file.with_suffix("")
-    for file in (folder / f"{declared[1]}.rs", folder / declared[1] / "mod.rs"):
-        if file.is_file():
-            lines = file.read_text(encoding="utf-8").splitlines()
-            found = [Private(file, i, 1) for i, line in enumerate(lines, 1) if _INNER.match(line)]
-            return frozenset(found).union(*map(items_inside, found))
-    return frozenset()
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return frozenset(Private(file, i, 1) for i, line in enumerate(lines, 1) if _INNER.match(line))
 
 
 def make_overlay(

@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -18,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mirgen.cargo.overlay import Private, items_inside, make_overlay
+from mirgen.cargo.overlay import Private, make_overlay, module_file, private_items_of, shares_its_name
 from mirgen.cargo.toolchain import NVPTX_TARGET, Toolchain, cache_dir
 from mirgen.errors import ToolError
 
@@ -93,20 +94,22 @@ def expose_standard(
 ) -> bool:  # fmt: skip
     """Build the sysroot from a copy of core in which ``items`` too may be named; whether that is new and worked."""
     known = _exposed(toolchain, target)
-    if (
-        toolchain.library is None
-        or built_sysroot(toolchain, target) is None
-        or {*map(_with_stability, items)} <= {*known}
-    ):
+    named = {(item.file, item.line) for item in known}
+    wanted = {
+        _with_stability(item) for item in items if (item.file, item.line) not in named and not shares_its_name(item)
+    }
+    if toolchain.library is None or built_sysroot(toolchain, target) is None or not wanted:
         return False
-    # What is inside of a private module comes with it: each build takes its time.
-    inside = {inner for item in items for inner in items_inside(item)}
-    for more in ({*items, *inside}, {*items}):
-        every = tuple(sorted({*known, *map(_with_stability, more)}))
+    # Each build takes its time: all private modules come with the first, and what is in them.
+    modules = _modules(toolchain.library / "core" / "src")
+    outside = {*wanted, *map(_with_stability, modules)}
+    places = {(item.file, item.line) for item in (*known, *outside)}
+    inside = {i for module in modules for i in _inside(module) if (i.file, i.line) not in places}
+    for more in ({*inside, *outside}, outside, wanted):
+        every = tuple(sorted({*known, *(i for i in more if (i.file, i.line) not in named)}))
+        final = _exposed_path(toolchain, target, every)
         try:
-            _build_once(
-                toolchain, toolchain.library, target, _exposed_path(toolchain, target, every), progress, every
-            )  # fmt: skip
+            _build_once(toolchain, toolchain.library, target, final, progress, every)
         except ToolError:
             continue
         _exposed_file(toolchain, target).write_text(
@@ -116,6 +119,25 @@ def expose_standard(
     return False
 
 
+def _modules(source: Path) -> list[Private]:
+    """The private outline modules of a library that may be made public."""
+    files = sorted(source.rglob("*.rs"))
+    return [
+        item
+        for file in files
+        for item in sorted(private_items_of(file))
+        if module_file(item) is not None and not shares_its_name(item)
+    ]
+
+
+def _inside(module: Private) -> list[Private]:
+    """The private items of a module that are as unstable as the module itself."""
+    file = module_file(module)
+    if file is None or re.search(r"^#!\[stable\(", file.read_text(encoding="utf-8"), re.MULTILINE):
+        return []
+    return [item for item in private_items_of(file) if module_file(item) is None]
+
+
 def _with_stability(item: Private) -> Private:
     """Every public item of core must say how stable it is, unless a module around it does.
 
@@ -123,7 +145,13 @@ def _with_stability(item: Private) -> Private:
     """
     lines = item.file.read_text(encoding="utf-8").splitlines()
     above = itertools.takewhile(lambda line: line.lstrip().startswith(("#", "//")), reversed(lines[: item.line - 1]))
-    marked = any("stable(" in line for line in above) or "const fn" in lines[item.line - 1]
+    module = module_file(item)
+    inner = "" if module is None else module.read_text(encoding="utf-8")
+    marked = (
+        any("stable(" in line for line in above)
+        or re.search(r"^#!\[(un)?stable\(", inner, re.MULTILINE) is not None
+        or "const fn" in lines[item.line - 1]
+    )
     return replace(item, attribute="" if marked else _UNSTABLE)
 
 

@@ -19,18 +19,15 @@ FN = FnDefTy(f"fn() -> u32 {{{PATH}}}", "k", PATH, FnSig((), TY.u32, "Rust", Fal
 def test_a_call_takes_the_constant_s_place_wherever_it_stands() -> None:
     constant = Constant(UnevaluatedConst(PATH, None, None))
     promoted = UnevaluatedConst(PATH, 0, None)
-    other = Constant(promoted)
     b = BodyBuilder("f", ret=TY.u32)
     first, second = b.local(TY.u32), b.local(TY.u32)
     b.assign(first, use(const(TY.u32, 5)))
     b.assign(second, binary("Add", constant, constant))
-    b.assign(second, use(other))
+    b.assign(second, use(Constant(promoted)))
     b.call(b.ret, TY.fn_def("g", [TY.u32], TY.u32), constant).return_()
     before = b.build()
     after = with_call(before, FN)
-    assert [c.full_path for c, _ in references(after).unevaluated] == [other.const.full_path], (
-        "promoted ones are others"
-    )
+    assert [c.full_path for c, _ in references(after).unevaluated] == [promoted.full_path], "promoted ones are others"
     calls = [block.terminator for block in after.blocks if isinstance(block.terminator, Call)]
     assert sorted(use.fn.path for use in references(after).callees) == sorted([PATH, "g"]), "once for each block"
     assert len(after.blocks[0].statements) == 1, "what comes before is left before"

@@ -32,7 +32,8 @@ OTHER_LANES: dict[str, tuple[str, ...]] = {
     "saxpy": ("saxpy", "saxpy_stride"),
     "block_reduce": ("block_sum",),
     "params": ("nested", "array_u128", "choice"),
-    "iterators": ("a1", "b6", "helper"),
+    "iterators": ("a1", "b3", "b6", "helper"),
+    "leftovers": ("closures", "traits"),
 }
 
 
