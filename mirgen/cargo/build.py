@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from mirgen.cargo.expose import overlays
+from mirgen.cargo.expose import overlays, standard
 from mirgen.cargo.options import CargoOptions
-from mirgen.cargo.sysroot import MISSING_SOURCES, build_sysroot, built_sysroot, exposed_sysroot
+from mirgen.cargo.sysroot import MISSING_SOURCES, build_sysroot, built_sysroot
 from mirgen.cargo.toolchain import NVPTX_TARGET, Toolchain, find_program, find_shim, find_toolchain
 from mirgen.errors import InvalidInputError, ToolError
 
@@ -86,7 +86,7 @@ def cargo_build(options: CargoOptions) -> CargoBuild:
     if copies is not None:
         environment["MIRGEN_OVERLAYS"] = str(copies)
     if sysroot is not None:
-        seen = exposed_sysroot(toolchain)
+        seen = standard(work) or sysroot
         environment["MIRGEN_SYSROOT"] = str(seen)
         environment["MIRGEN_STAMP"] += f"-{seen.name}"
     command = [str(cargo), "check", "--target", target, "--target-dir", str(work), *options.selection()]

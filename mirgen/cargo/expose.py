@@ -17,6 +17,7 @@ from mirgen.cargo.unit import UnitRecord
 from mirgen.errors import MirgenError
 
 _FILE = "exposed.json"
+_STANDARD = "exposed-standard"
 
 
 class ExposureNeededError(MirgenError):
@@ -58,9 +59,29 @@ def expose(work: Path, wanted: Iterable[tuple[Path, Private]]) -> bool:
     return True
 
 
+def use_standard(work: Path, sysroot: Path | None) -> bool:
+    """Have builds in ``work`` see the ``sysroot`` whose private items may be named; whether that is new.
+
+    Only builds that need it do: code that imports everything of a module would import what is private elsewhere.
+    """
+    if sysroot is None or sysroot == standard(work):
+        return False
+    work.mkdir(parents=True, exist_ok=True)
+    (work / _STANDARD).write_text(str(sysroot))
+    return True
+
+
+def standard(work: Path) -> Path | None:
+    """The sysroot that builds in ``work`` see instead of the plain one."""
+    file = work / _STANDARD
+    sysroot = Path(file.read_text()) if file.is_file() else None
+    return sysroot if sysroot is not None and (sysroot / "complete").is_file() else None
+
+
 def withdraw(work: Path) -> None:
     """Forget every exposure: a copy did not compile."""
     (work / _FILE).unlink(missing_ok=True)
+    (work / _STANDARD).unlink(missing_ok=True)
 
 
 def overlays(work: Path) -> Path | None:

@@ -14,7 +14,7 @@ from mirgen.cargo.build import CargoBuild, Unit, cargo_build
 from mirgen.cargo.closure import STANDARD_CRATES, Closure, KnownConstant, Reached, Resolver, close
 from mirgen.cargo.constants import evaluate
 from mirgen.cargo.dump import AllocNumbers, CrateDump
-from mirgen.cargo.expose import ExposureNeededError, expose, withdraw
+from mirgen.cargo.expose import ExposureNeededError, expose, use_standard, withdraw
 from mirgen.cargo.instantiate import Instantiator
 from mirgen.cargo.kernels import MarkedKernel, find_kernels
 from mirgen.cargo.layouts import ask_layouts
@@ -78,9 +78,12 @@ def close_built(
 
 
 def _expose(build: CargoBuild, items: frozenset[tuple[Path, Private]]) -> bool:
+    """Have ``items`` named by the next build; whether any is new."""
     standard = frozenset((record, item) for record, item in items if record.stem in STANDARD_CRATES)
     more = expose(build.work_dir, items - standard)
-    return expose_standard(build.toolchain, [item for _, item in standard]) or more
+    if not standard:
+        return more
+    return use_standard(build.work_dir, expose_standard(build.toolchain, [item for _, item in standard])) or more
 
 
 def close_program(

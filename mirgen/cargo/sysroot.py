@@ -80,26 +80,24 @@ def _build_in(
         shutil.rmtree(work, ignore_errors=True)
 
 
-def exposed_sysroot(toolchain: Toolchain, target: str = NVPTX_TARGET) -> Path:
-    """The sysroot for crates to be compiled with: the one whose private items questions have had to name, if any did;
-    its MIR is that of the plain one."""
-    items = _exposed(toolchain, target)
-    exposed = _exposed_path(toolchain, target, items)
-    return exposed if items and (exposed / "complete").is_file() else sysroot_path(toolchain, target)
-
-
 def expose_standard(
     toolchain: Toolchain, items: Sequence[Private], target: str = NVPTX_TARGET,
     progress: Callable[[str], None] = lambda _: None,
-) -> bool:  # fmt: skip
-    """Build the sysroot from a copy of core in which ``items`` too may be named; whether that is new and worked."""
+) -> Path | None:  # fmt: skip
+    """A sysroot from a copy of core in which ``items`` may be named, as far as they may be; built where it is missing.
+
+    Its MIR is that of the plain one.  ``None`` where there is none: no sources, or a copy that does not compile.
+    """
     known = _exposed(toolchain, target)
     named = {(item.file, item.line) for item in known}
     wanted = {
         _with_stability(item) for item in items if (item.file, item.line) not in named and not shares_its_name(item)
     }
-    if toolchain.library is None or built_sysroot(toolchain, target) is None or not wanted:
-        return False
+    if toolchain.library is None or built_sysroot(toolchain, target) is None:
+        return None
+    latest = _exposed_path(toolchain, target, known)
+    if not wanted:
+        return latest if (latest / "complete").is_file() else None
     # Each build takes its time: all private modules come with the first, and what is in them.
     modules = _modules(toolchain.library / "core" / "src")
     outside = {*wanted, *map(_with_stability, modules)}
@@ -115,8 +113,8 @@ def expose_standard(
         _exposed_file(toolchain, target).write_text(
             json.dumps([[str(i.file), i.line, i.col, i.attribute] for i in every])
         )
-        return True
-    return False
+        return final
+    return None
 
 
 def _modules(source: Path) -> list[Private]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mirgen.cargo.expose import expose, overlays
+from mirgen.cargo.expose import expose, overlays, standard, use_standard, withdraw
 from mirgen.cargo.overlay import Private
 
 
@@ -60,3 +60,20 @@ def test_a_copy_is_left_alone_until_its_original_changes(record: Path, tmp_path:
     assert copied(work) == second, "a link to it, which needs no change"
     (link,) = (path for path in (work / "exposed").rglob("b.rs"))
     assert link.read_text() == "struct Changed;\n"
+
+
+def test_only_builds_that_need_it_see_the_opened_standard_library(tmp_path: Path) -> None:
+    work, sysroot = tmp_path / "work", tmp_path / "sysroot"
+    assert standard(work) is None
+    assert not use_standard(work, None), "there is none"
+    sysroot.mkdir()
+    (sysroot / "complete").touch()
+    assert use_standard(work, sysroot)
+    assert not use_standard(work, sysroot), "nothing new"
+    assert standard(work) == sysroot
+    assert standard(tmp_path / "other") is None
+    (sysroot / "complete").unlink()
+    assert standard(work) is None, "one that was cleaned away"
+    (sysroot / "complete").touch()
+    withdraw(work)
+    assert standard(work) is None
