@@ -115,9 +115,9 @@ def examine(
     if able:
         yield from _examine(dataclasses.replace(fixture, kernels=able), lane, profile, checks, ways)
     for kernel in fixture.kernels:
-        code = expected_refusal(kernel.needs, lane)
-        if code is not None:
-            yield _refusal(fixture, kernel, lane, profile, code)
+        wanted = expected_refusal(kernel.needs, lane)
+        if wanted is not None:
+            yield _refusal(fixture, kernel, lane, profile, wanted)
 
 
 def _examine(
@@ -210,18 +210,18 @@ def _simulated(fixture: Fixture, lane: Lane, made: BuildResult, ways: Mapping[st
         yield _outcome(fixture, kernel, lane, SIMULATOR, _attempt(run))
 
 
-def _refusal(fixture: Fixture, kernel: FixtureKernel, lane: Lane, profile: str, code: str) -> Outcome:
+def _refusal(fixture: Fixture, kernel: FixtureKernel, lane: Lane, profile: str, wanted: frozenset[str]) -> Outcome:
     status: Status
     try:
         with lane.active():
             check(build_options(fixture, lane, [kernel.name], profile), Progress(quiet=True))
     except UnsupportedError as error:
-        codes = {diagnostic.code for diagnostic in error.diagnostics}
-        status, detail = ("refused" if codes == {code} else "wrong"), f"{error}"
+        codes = frozenset(diagnostic.code for diagnostic in error.diagnostics)
+        status, detail = ("refused" if codes == wanted else "wrong"), f"{error}"
     except Exception as error:
         return _failed(fixture, kernel, lane, REFUSAL, error)
     else:
-        status, detail = "wrong", f"compiles, should be refused with {code}"
+        status, detail = "wrong", f"compiles, should be refused with {', '.join(sorted(wanted))}"
     return Outcome(fixture.crate, kernel.name, lane.name, REFUSAL, status, detail)
 
 
