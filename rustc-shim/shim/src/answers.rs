@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use crate::args::{Arg, Args};
 use crate::dump::Overlay;
 use crate::fail::{Failure, Result};
 use crate::files::{self, Fingerprint};
-use crate::invoke::Rustc;
+use crate::invoke::{Run, Rustc};
 use crate::unit::{dep_info_env_names, Unit};
 use crate::wrapper::TRACKED;
 
@@ -40,6 +41,17 @@ impl Refusal {
         let found_errors = self.code == Some(1) && self.stderr.contains("error[E");
         (panicked || found_errors) && !of_the_system
     }
+}
+
+/// Has rustc write to a file; that it refuses is an answer too.
+pub fn written(mut run: Run, to: &Path) -> Result<std::result::Result<Output, Refusal>> {
+    run.args(["-o".to_owned(), to.to_string_lossy().into_owned()]);
+    let output = run.output()?;
+    if output.status.success() {
+        return Ok(Ok(output));
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok(Err(Refusal { code: output.status.code(), stderr }))
 }
 
 /// A question about a unit: what rustc is asked, and what its answer depends on besides the unit.

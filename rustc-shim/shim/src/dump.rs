@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::answers::{Question, Refusal};
+use crate::answers::{written, Question, Refusal};
 use crate::fail::{Failure, Result};
 use crate::files::Fingerprint;
 use crate::invoke::{Run, Rustc, Thresholds};
@@ -113,16 +113,7 @@ pub fn text(
         suffix: format.suffix(),
         derived: false,
     };
-    let answer = question.answer(|part| {
-        let mut run = prepared();
-        run.args(["-o".to_owned(), part.to_string_lossy().into_owned()]);
-        let output = run.output()?;
-        if output.status.success() {
-            return Ok(Ok(()));
-        }
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        Ok(Err(Refusal { code: output.status.code(), stderr }))
-    })?;
+    let answer = question.answer(|part| Ok(written(prepared(), part)?.map(drop)))?;
     Ok(answer.map(|path| Text { path, flags }))
 }
 

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::answers::{Question, Refusal};
+use crate::answers::{written, Question};
 use crate::dump;
 use crate::fail::{Failure, Result};
 use crate::files::{self, Fingerprint};
@@ -271,15 +271,7 @@ pub fn own_metadata(unit_path: &Path, unit: &Unit, rustc: &Rustc) -> Result<Path
         suffix: ".rmeta",
         derived: false,
     };
-    let answer = question.answer(|part| {
-        let mut run = prepared();
-        run.args(["-o".to_owned(), part.to_string_lossy().into_owned()]);
-        let output = run.output()?;
-        if output.status.success() {
-            return Ok(Ok(()));
-        }
-        Ok(Err(Refusal { code: output.status.code(), stderr: String::from_utf8_lossy(&output.stderr).into_owned() }))
-    })?;
+    let answer = question.answer(|part| Ok(written(prepared(), part)?.map(drop)))?;
     answer.map_err(|refusal| {
         eprint!("{}", refusal.stderr);
         Failure::rustc()

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::answers::{Question, Refusal};
+use crate::answers::{written, Question, Refusal};
 use crate::dump;
 use crate::fail::{Failure, Result};
 use crate::files;
@@ -70,13 +70,10 @@ impl Own {
     fn ask(unit_path: &Path, unit: &Unit, rustc: &Rustc) -> Result<std::result::Result<Self, Refusal>> {
         let workshop = Workshop::new(unit_path, "own")?;
         let ir = workshop.path("own.ll");
-        let mut run = prepared(unit, rustc);
-        run.args(["-o".to_owned(), ir.to_string_lossy().into_owned()]);
-        let output = run.output()?;
-        if !output.status.success() {
-            let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-            return Ok(Err(Refusal { code: output.status.code(), stderr }));
-        }
+        let output = match written(prepared(unit, rustc), &ir)? {
+            Ok(output) => output,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         let text = fs::read_to_string(&ir)
             .map_err(|error| Failure::internal(format!("rustc wrote no {}: {error}", ir.display())))?;
         let sizes = type_sizes(&String::from_utf8_lossy(&output.stdout))?;
