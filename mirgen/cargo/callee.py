@@ -73,7 +73,7 @@ def parse_callee(path: str) -> Callee:
                 i = end
                 continue
             arguments = text[i + 1 : end - 1]
-            if any(part.strip() != "'_" for part in split_arguments(arguments)):
+            if without_regions(arguments):
                 generics.append(arguments)
             i = start = end
         elif ch in "([{":
@@ -105,6 +105,11 @@ def split_arguments(text: str) -> list[str]:
             i += 1
     parts.append(text[start:])
     return [part for part in parts if part.strip()]
+
+
+def without_regions(arguments: str) -> list[str]:
+    """The generic arguments in a list of them whose regions are erased, but for the regions."""
+    return [part for text in split_arguments(arguments) if (part := text.strip()) != "'_"]
 
 
 @lru_cache(maxsize=1 << 14)

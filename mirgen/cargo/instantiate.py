@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mirgen.analysis.computed import may_be_computed, with_call
 from mirgen.analysis.references import references
-from mirgen.cargo.callee import definition_path, parse_callee, split_arguments
+from mirgen.cargo.callee import definition_path, parse_callee, without_regions
 from mirgen.cargo.closure import STANDARD_CRATES, Resolver, Unevaluated, Unresolved, called_item
 from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.implementations import holds
@@ -25,9 +25,7 @@ from mirgen.ingest import Header, MirUnit, load_mir
 from mirgen.mir.body import Body, FnKey
 from mirgen.mir.names import erase_regions
 from mirgen.mir.statement import Span
-from mirgen.mir.ty import ClosureTy, FnDefTy, FnSig, NeverTy, Ty
-
-NEVER = NeverTy("!", "")
+from mirgen.mir.ty import ClosureTy, FnDefTy, FnSig, Ty
 
 
 class InstanceDump(CrateDump):
@@ -126,13 +124,13 @@ class Instantiator:
 
     def _computing(self, constant: Unevaluated, view: InstanceDump) -> FnDefTy:
         """A function of the instance's crate that computes ``constant``."""
-        path = constant.const.path
+        path, holder = constant.const.path, constant.reached.body.header
+        table, types = _table(view, lambda unit: any(own.header == holder for own in unit.bodies))
         for home in self._resolver.crates_in(path, view):
             found = _generic_constant(path, view.crate, home)
             if found is None:
                 continue
             body, bindings = found
-            table, types = _types_of(constant.reached.body, view)
             bound = _bound_by_text(bindings, types)
             document, at = _document_of(home, body)
             spelling = self._spelling(view, view)
@@ -161,7 +159,7 @@ class Instantiator:
         for home in (printed_by, *self._resolver.candidate_crates(item, printed_by)):
             if isinstance(home, InstanceDump):
                 continue
-            headers = tuple(_generic_headers(item, home) if spans is None else _implementations(item, spans, home))
+            headers = tuple(_headers_of(item, home) if spans is None else _implementations(item, spans, home))
             if headers:
                 return _Wanted(item, printed_by, home, headers)
         return None
@@ -169,8 +167,7 @@ class Instantiator:
     def _instance(self, wanted: _Wanted) -> tuple[CrateDump, Header]:
         item, home = wanted.item, wanted.home
         bodies = {header: body for header, body in home.bodies(wanted.headers).items() if not body.ctfe}
-        table, unit = _table_of(item, wanted.printed_by)
-        types = {erase_regions(ty.text): ty for ty in unit.types}
+        table, types = _table(wanted.printed_by, lambda unit: any(ty.text == item.text for ty in unit.types))
         fitting = [(body, bound) for body in bodies.values() if (bound := _bindings(item, body, types)) is not None]
         if len(fitting) != 1:
             raise NotSubstitutedError(f"{len(fitting)} generic bodies fit it")
@@ -201,44 +198,51 @@ class Instantiator:
         return self._views[record]
 
 
-def _generic_headers(item: FnDefTy | ClosureTy, home: CrateDump) -> Iterator[Header]:
-    """The bodies in ``home`` whose path is that of ``item`` without generic arguments."""
+def _headers_of(item: FnDefTy | ClosureTy, home: CrateDump) -> Iterator[Header]:
+    """The functions in ``home`` that ``item`` may be an instance of."""
     parsed = parse_callee(item.path)
-    segments = [segment.partition("<")[0] or segment for segment in parsed.segments]
-    own = segments if item.crate == home.crate else segments[1:] if segments[0] == home.crate else None
     definition = definition_path(item.text) if isinstance(item, FnDefTy) and parsed.trait is None else None
-    for header in home.by_name.get(parsed.method, ()):
-        if header.kind != "fn":
-            continue
-        if definition is not None:
-            if definition[0] == home.crate and defines(definition[1], header):
-                yield header
-        elif own is not None and _same_path(own, header):
-            yield header
+    if definition is None:
+        yield from _generic_headers(item.path, item.crate, home)
+    elif definition[0] == home.crate:
+        yield from (header for header in _functions(parsed.method, home) if defines(definition[1], header))
+
+
+def _generic_headers(path: str, printed_by: str, home: CrateDump) -> Iterator[Header]:
+    """The functions in ``home`` whose path is ``path`` without generic arguments."""
+    parsed = parse_callee(path)
+    segments = [segment.partition("<")[0] or segment for segment in parsed.segments]
+    if printed_by != home.crate:
+        if segments[0] != home.crate:
+            return
+        segments = segments[1:]
+    yield from (header for header in _functions(parsed.method, home) if _same_path(segments, header))
+
+
+def _functions(method: str, home: CrateDump) -> list[Header]:
+    return [header for header in home.by_name.get(method, ()) if header.kind == "fn"]
 
 
 def _generic_constant(path: str, printed_by: str, home: CrateDump) -> tuple[Body, dict[str, str]] | None:
     """The generic body of an inline constant in ``home``, and the texts of the arguments that ``path`` gives, by the
     names that the function around it has for them."""
     parsed = parse_callee(path)
-    around = FnDefTy("", printed_by, path.rpartition("::")[0], FnSig((), NEVER, "Rust", False, False))
-    for owner, body in home.bodies(_generic_headers(around, home)).items():
+    around = _generic_headers(path.rpartition("::")[0], printed_by, home)
+    for owner, body in home.bodies(around).items():
         constants = [const.path for const, _ in references(body).unevaluated if const.promoted is None]
         own = [c for c in map(parse_callee, constants) if c.segments[-2:] == parsed.segments[-2:] and c.generics]
         name = f"{owner.header}::{parsed.method}"
         bodies = [*home.bodies(h for h in home.by_name.get(parsed.method, ()) if h.header == name).values()]
         if own and len(bodies) == 1 and len(own[0].generics) == len(parsed.generics) == 1:
-            names, arguments = split_arguments(own[0].generics[0]), split_arguments(parsed.generics[0])
+            names, arguments = without_regions(own[0].generics[0]), without_regions(parsed.generics[0])
             if len(names) == len(arguments):
-                return bodies[0], dict(zip(map(str.strip, names), map(str.strip, arguments), strict=True))
+                return bodies[0], dict(zip(names, arguments, strict=True))
     return None
 
 
 def _bound_by_text(texts: Mapping[str, str], types: Mapping[str, Ty]) -> Bindings:
     bindings = Bindings()
     for name, text in texts.items():
-        if name == "'_":
-            continue
         param, _, number = name.partition("/#")
         if number:
             bindings.consts[param] = text
@@ -249,19 +253,10 @@ def _bound_by_text(texts: Mapping[str, str], types: Mapping[str, Ty]) -> Binding
     return bindings
 
 
-def _types_of(body: Body, view: CrateDump) -> tuple[list[Json], dict[str, Ty]]:
-    """The type table of the document that holds ``body``."""
-    for table, unit in view.type_tables():
-        if any(own.header == body.header for own in unit.bodies):
-            return table, {erase_regions(ty.text): ty for ty in unit.types}
-    raise NotSubstitutedError("its document is gone")
-
-
 def _implementations(item: FnDefTy | ClosureTy, spans: frozenset[Span], home: CrateDump) -> Iterator[Header]:
     """The bodies in ``home`` of the method's name that hold ``spans``."""
     unit = UnitRecord.load(home.unit.record)
-    named = [header for header in home.by_name.get(parse_callee(item.path).method, ()) if header.kind == "fn"]
-    for header, body in home.bodies(named).items():
+    for header, body in home.bodies(_functions(parse_callee(item.path).method, home)).items():
         if holds(body, spans, unit):
             yield header
 
@@ -304,15 +299,14 @@ def _arguments_around(closure: str) -> list[str]:
     around = segments[-2] if len(segments) > 1 else ""
     if not around.endswith(">") or around.startswith("<"):
         return []
-    return [part.strip() for part in split_arguments(around[around.index("<") + 1 : -1]) if part.strip() != "'_"]
+    return without_regions(around[around.index("<") + 1 : -1])
 
 
 def _argument_count(item: FnDefTy | ClosureTy) -> int | None:
     """How many generic arguments, other than regions, ``item``'s path gives; ``None`` where an impl's are not told."""
     if "<impl " in item.path or isinstance(item, ClosureTy):
         return None
-    groups = [split_arguments(group) for group in parse_callee(item.path).generics]
-    return sum(part.strip() != "'_" for group in groups for part in group)
+    return sum(len(without_regions(group)) for group in parse_callee(item.path).generics)
 
 
 def _document_of(home: CrateDump, body: Body) -> tuple[Json, int]:
@@ -328,9 +322,9 @@ def _types(body: Body) -> list[str]:
     return [local.ty.text for local in body.locals[: body.arg_count + 1]]
 
 
-def _table_of(item: FnDefTy | ClosureTy, printed_by: CrateDump) -> tuple[list[Json], MirUnit]:
-    """The type table in which ``item`` stands, as it is in the document and as it was read."""
-    for table, unit in printed_by.type_tables():
-        if any(entry["text"] == item.text for entry in table):
-            return table, unit
+def _table(dump: CrateDump, is_it: Callable[[MirUnit], bool]) -> tuple[list[Json], dict[str, Ty]]:
+    """The type table of the first document that ``is_it``, and its types as they were read, by text without regions."""
+    for path, unit in dump.documents:
+        if is_it(unit):
+            return json.loads(path.read_bytes())["types"], {erase_regions(ty.text): ty for ty in unit.types}
     raise NotSubstitutedError("the document of the call is gone")

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from mirgen.cargo.callee import split_arguments
-from mirgen.mir.names import erase_regions, skip_group
+from mirgen.cargo.callee import without_regions
+from mirgen.mir.names import LEAF, erase_regions, skip_group
 
-_LEAF = re.compile(r"ValTree\(Leaf\(0x([0-9a-f]+)\): ([a-z0-9]+)\)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 #: Words of a type's source that are no items.
 SOURCE_WORDS = frozenset(
@@ -91,7 +90,7 @@ def type_source(text: str, names: Names, lifetime: str = "'a") -> str:
     Raises:
         UnnameableError: see there.
     """
-    text = _LEAF.sub(_literal, erase_regions(text))
+    text = LEAF.sub(_literal, erase_regions(text))
     _refuse_unnameable(text)
     return _rooted(text, names).replace("'_", lifetime)
 
@@ -102,7 +101,7 @@ def callee_source(path: str, names: Names) -> str:
     Raises:
         UnnameableError: see there.
     """
-    text = _LEAF.sub(_literal, erase_regions(path))
+    text = LEAF.sub(_literal, erase_regions(path))
     at = text.find("<impl ")
     if at >= 0 and "<impl at" not in text:
         end = skip_group(text, at)
@@ -143,7 +142,7 @@ def _without_regions_of_functions(path: str) -> str:
     at = _last_turbofish(path)
     if at < 0:
         return path
-    kept = [part.strip() for part in split_arguments(path[at + 3 : -1]) if part.strip() != "'_"]
+    kept = without_regions(path[at + 3 : -1])
     return path[:at] + (f"::<{', '.join(kept)}>" if kept else "")
 
 

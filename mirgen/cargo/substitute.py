@@ -15,13 +15,12 @@ from typing import Any
 from mirgen.cargo.callee import parse_callee
 from mirgen.cargo.source import SOURCE_WORDS
 from mirgen.mir import ty as t
-from mirgen.mir.names import erase_regions, region_end, skip_group
+from mirgen.mir.names import LEAF, erase_regions, region_end, skip_group, usize_argument
 
 #: An entry of a document's type table, a body, or a part of one.
 Json = dict[str, Any]
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_LEAF = re.compile(r"ValTree\(Leaf\(0x([0-9a-f]+)\): (\w+)\)")
 _CONST_PARAM = re.compile(r"([A-Za-z_]\w*)/#\d+")
 #: Words of rustc's texts that are no items.
 _WORDS = SOURCE_WORDS | {
@@ -89,7 +88,7 @@ class Bindings:
 
     def _bind_length(self, text: str, count: int | None) -> bool:
         names = _CONST_PARAM.findall(text.rpartition(";")[2])
-        return len(names) == 1 and count is not None and self._bind_const(names[0], _usize(count))
+        return len(names) == 1 and count is not None and self._bind_const(names[0], usize_argument(count))
 
     def _bind_consts(self, generic: t.AdtTy, concrete: t.AdtTy) -> bool:
         if len(generic.const_args) != len(concrete.const_args):
@@ -111,10 +110,6 @@ def is_bare(path: str) -> bool:
 
 def _same_item(generic: t.AdtTy, concrete: t.Ty) -> bool:
     return isinstance(concrete, t.AdtTy) and generic.path.rpartition("::")[2] == concrete.path.rpartition("::")[2]
-
-
-def _usize(value: int) -> str:
-    return f"ValTree(Leaf(0x{value:016x}): usize)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +244,7 @@ class Substitution:
     def _entry(self, entry: Json) -> Json:
         new = _with_texts(entry, self._spell)
         if entry["kind"] == "array" and entry["len"] is None:
-            leaf = re.fullmatch(r".*; ValTree\(Leaf\(0x([0-9a-f]+)\): usize\)\]", new["text"], re.DOTALL)
+            leaf = LEAF.fullmatch(new["text"].rpartition("; ")[2].removesuffix("]"))
             if leaf is None:
                 raise NotSubstitutedError(f"the length of `{new['text']}` is not known")
             new["len"] = str(int(leaf[1], 16))
@@ -270,7 +265,7 @@ class Substitution:
 
     def _constant(self, param: str) -> Json:
         """A constant argument as an operand."""
-        leaf = _LEAF.fullmatch(self._spell(param))
+        leaf = LEAF.fullmatch(self._spell(param))
         if leaf is None:
             raise NotSubstitutedError(f"nothing tells what `{param}` is")
         bits, name = leaf[1], leaf[2]
@@ -299,13 +294,13 @@ class Substitution:
         return new
 
 
-def _mentioned(body: Json, table: Sequence[Json]) -> list[int]:
+def _mentioned(body: Json, table: Sequence[Json]) -> frozenset[int]:
     """The entries that ``body`` mentions, and what they mention."""
-    found: dict[int, None] = {}
+    found: set[int] = set()
 
     def note(index: int) -> int:
         if index not in found:
-            found[index] = None
+            found.add(index)
             _with_types(table[index], note)
         return index
 
@@ -319,7 +314,7 @@ def _mentioned(body: Json, table: Sequence[Json]) -> list[int]:
             if isinstance(entry.get("ty"), int):
                 note(entry["ty"])
             stack.extend(entry.values())
-    return list(found)
+    return frozenset(found)
 
 
 def _with_texts(entry: Json, spell: Spelling) -> Json:

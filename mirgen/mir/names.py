@@ -7,8 +7,14 @@ from functools import lru_cache
 
 _OPEN = {"(": ")", "[": "]", "{": "}"}
 _REGION = re.compile(r"'(?:\{erased\}|\^[0-9_]+|\?[0-9]+|[A-Za-z_][A-Za-z0-9_]*(?:/#[0-9]+)?)")
-_LEAF = re.compile(r"ValTree\(Leaf\(0x([0-9a-f]+)\): ([a-z0-9]+)\)")
+#: A constant argument: its bits and type.
+LEAF = re.compile(r"ValTree\(Leaf\(0x([0-9a-f]+)\): ([a-z0-9]+)\)")
 _CLOSURE_DETAIL = " closure_kind_ty="
+
+
+def usize_argument(value: int) -> str:
+    """rustc's text of a ``usize`` (of 8 bytes) as a constant argument."""
+    return f"ValTree(Leaf(0x{value:016x}): usize)"
 
 
 def skip_group(text: str, start: int) -> int:
@@ -83,7 +89,7 @@ def readable(text: str) -> str:
 
     Not for comparison and not for reading back.
     """
-    text = _LEAF.sub(_leaf, erase_regions(text))
+    text = LEAF.sub(_leaf, erase_regions(text))
     while (at := text.find(_CLOSURE_DETAIL)) >= 0:
         opened = _opening_brace(text, at)
         end = skip_group(text, opened) - 1 if opened >= 0 else len(text)

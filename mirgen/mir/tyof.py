@@ -9,6 +9,7 @@ from mirgen.mir import place as p
 from mirgen.mir import ty as t
 from mirgen.mir.body import Local
 from mirgen.mir.format import format_place
+from mirgen.mir.names import usize_argument
 
 
 def place_ty(locals_: Sequence[Local], place: p.Place) -> t.Ty:
@@ -52,7 +53,7 @@ def project_ty(ty: t.Ty, proj: p.Projection) -> t.Ty | None:
 
 def array_of(elem: t.Ty, length: int) -> t.ArrayTy:
     """The type of an array, spelled as rustc does (``usize`` of 8 bytes)."""
-    return t.ArrayTy(f"[{elem.text}; ValTree(Leaf(0x{length:016x}): usize)]", elem.crate, elem, length)
+    return t.ArrayTy(f"[{elem.text}; {usize_argument(length)}]", elem.crate, elem, length)
 
 
 def operand_ty(locals_: Sequence[Local], operand: p.Operand) -> t.Ty | None:
