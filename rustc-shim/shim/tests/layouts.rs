@@ -278,6 +278,50 @@ fn types_inside_bodies() {
     }
 }
 
+const REEXPORTS: &str = r#"
+mod a {
+    pub mod deep {
+        pub enum G<T> { One(T), Two(u8), Three }
+        pub enum Of<T> { Here(T), There(G<T>) }
+        #[repr(u16)] pub enum Inner<T> { P(T) = 7, Q = 9 }
+        pub struct S<T>(pub T);
+    }
+}
+mod b { pub mod deep { pub enum G<T> { Uno(T), Due(u8), Tre } } }
+pub use a::deep::{Inner as Outer, Of, G, S};
+"#;
+
+#[test]
+fn private_paths_of_public_types_are_asked_for_by_what_rustc_calls_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = dir.path().join("reexports.rs");
+    fs::write(&source, REEXPORTS).unwrap();
+    for rustc in rustcs() {
+        let recorded = Recorded::new(&rustc, &source, "reexports");
+        let document = recorded.layouts_of(&[
+            "a::deep::G<u32>",
+            "a::deep::Of<std::option::Option<a::deep::G<u8>>>",
+            "a::deep::Inner<u32>",
+            "a::deep::S<b::deep::G<u8>>",
+            "b::deep::G<u32>",
+        ]);
+        let names = |ty: &str| names(find(&document, ty));
+        let checked = |ty: &str| find(&document, ty)["checked_by"].as_array().unwrap().clone();
+        assert_eq!(names("a::deep::G<u32>"), [("One", "0"), ("Two", "1"), ("Three", "2")]);
+        let of = "a::deep::Of<std::option::Option<a::deep::G<u8>>>";
+        assert_eq!(names(of), [("Here", "0"), ("There", "1")]);
+        assert_eq!([checked("a::deep::G<u32>"), checked(of)], [(); 2].map(|()| [json!("debuginfo")]));
+        // What holds something that has no public name is not compiled.
+        assert_eq!(checked("a::deep::S<b::deep::G<u8>>"), Vec::<Value>::new());
+        // Of another name rustc does not offer an item.
+        let failures = document["failures"].as_array().unwrap();
+        let no_names = failures.iter().filter(|failure| failure["reason"].as_str().unwrap().contains("no debug info"));
+        let failing: Vec<&Value> = no_names.map(|failure| &failure["ty"]).collect();
+        assert_eq!(failing, ["a::deep::Inner<u32>", "b::deep::G<u32>"]);
+        assert_eq!(failures.len(), 2);
+    }
+}
+
 #[test]
 fn no_std_crates_are_asked_without_std() {
     let dir = tempfile::tempdir().unwrap();

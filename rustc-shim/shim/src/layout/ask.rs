@@ -244,7 +244,7 @@ impl Asking {
                 continue;
             }
             match said.code.as_deref() {
-                Some("E0603") => self.mark_unusable(owner),
+                Some("E0603") => self.publish(owner, said),
                 Some("E0658") => self.answers.features.extend(said.features()),
                 _ => refusals.entry(owner).or_default().push(said),
             }
@@ -272,6 +272,17 @@ impl Asking {
         let needs = self.answers.asked[index].source.as_ref().map(|source| source.needs.clone()).unwrap_or_default();
         let all = self.answers.writer.closure_of(needs, &self.answers.bare);
         all.iter().any(|item| self.answers.refused.contains_key(item))
+    }
+
+    /// What is private in a path may be public in another: rustc offers those that name the same item.
+    fn publish(&mut self, owner: Owner, said: &Said) {
+        let published = match owner {
+            Owner::Definition(index) => self.answers.writer.publish(index, &said.instead),
+            _ => false,
+        };
+        if !published {
+            self.mark_unusable(owner);
+        }
     }
 
     fn mark_unusable(&mut self, owner: Owner) {

@@ -21,6 +21,15 @@ pub struct Said {
     pub message: String,
     /// Everything that the message's notes and help say.
     pub notes: Vec<String>,
+    /// What rustc offers to write instead of a part of its line.
+    pub instead: Vec<Instead>,
+}
+
+/// A replacement for the columns (1-based, the end exclusive) of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instead {
+    pub columns: (usize, usize),
+    pub text: String,
 }
 
 impl Said {
@@ -60,13 +69,32 @@ struct Code {
 struct Span {
     file_name: String,
     line_start: usize,
+    line_end: usize,
+    column_start: usize,
+    column_end: usize,
     byte_start: usize,
     is_primary: bool,
+    suggested_replacement: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct Child {
     message: String,
+    spans: Vec<Span>,
+}
+
+impl Child {
+    /// What it offers to write in the place of something on the line of `primary`.
+    fn instead<'a>(&'a self, primary: &'a Span) -> impl Iterator<Item = Instead> + 'a {
+        let there = move |span: &&Span| {
+            (&span.file_name, span.line_start, span.line_end)
+                == (&primary.file_name, primary.line_start, primary.line_start)
+        };
+        self.spans.iter().filter(there).filter_map(|span| {
+            let columns = (span.column_start, span.column_end);
+            Some(Instead { columns, text: span.suggested_replacement.clone()? })
+        })
+    }
 }
 
 /// A directory of generated sources that goes away with the value.
@@ -142,6 +170,9 @@ pub fn errors(output: &Output) -> Result<Vec<Said>> {
             place: primary.map(|span| (span.file_name.clone(), span.byte_start)),
             code: diagnostic.code.map(|code| code.code),
             message: diagnostic.message,
+            instead: primary
+                .map(|primary| diagnostic.children.iter().flat_map(|child| child.instead(primary)).collect())
+                .unwrap_or_default(),
             notes: diagnostic.children.into_iter().map(|child| child.message).collect(),
         });
     }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
+use crate::layout::query::Instead;
 use crate::layout::ty::{key, Arg, Bound, ClosureKind, Path, Region, Segment, Sig, Ty};
 
 /// Which crates a path may start with.
@@ -36,6 +37,15 @@ pub struct Item {
     pub needs: BTreeSet<usize>,
     /// Items that only the implementations name.
     pub impls_need: BTreeSet<usize>,
+    /// The path that an alias is of; what rustc calls it, where other crates must say so.
+    pub path: Option<AliasPath>,
+}
+
+/// The path of an alias as rustc's text has it, and another of the same item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AliasPath {
+    pub written: String,
+    pub public: Option<String>,
 }
 
 /// A type's source and the items that it names.
@@ -134,9 +144,34 @@ impl Writer {
             return Ok(*known);
         }
         let index = self.items.len();
-        self.items.push(Item { definition: format!("pub type __S{index}{key}"), ..Item::default() });
+        let path = Some(AliasPath { written: text, public: None });
+        self.items.push(Item { definition: format!("pub type __S{index}{key}"), path, ..Item::default() });
         self.aliases.insert(key, index);
         Ok(index)
+    }
+
+    /// Has an alias name its private path as rustc offers to; whether that could be done.
+    pub fn publish(&mut self, index: usize, offered: &[Instead]) -> bool {
+        let Some(item) = self.items.get_mut(index) else { return false };
+        let Some(path) = item.path.as_mut().filter(|path| path.public.is_none()) else { return false };
+        // Generated crates have no items of their own that could be meant.
+        let offer = offered.iter().find(|offer| {
+            let (start, end) = (offer.columns.0.saturating_sub(1), offer.columns.1.saturating_sub(1));
+            item.definition.get(start..end) == Some(&path.written) && !offer.text.starts_with("crate::")
+        });
+        let Some(offer) = offer else { return false };
+        let public = format!("::{}", offer.text.trim_start_matches("::"));
+        item.definition = item.definition.replacen(&path.written, &public, 1);
+        path.public = Some(public);
+        true
+    }
+
+    /// Whether a type's own path (not those of its arguments) is named by another one of the same item.
+    pub fn is_published(&self, ty: &Ty) -> bool {
+        let Ty::Path(path) = ty else { return false };
+        let Ok(written) = self.absolute(path) else { return false };
+        let paths = self.items.iter().filter_map(|item| item.path.as_ref());
+        paths.into_iter().any(|path| path.written == written && path.public.is_some())
     }
 
     fn surrogate(&mut self, ty: &Ty) -> Result<usize, String> {
@@ -173,7 +208,7 @@ impl Writer {
         if copy {
             let _ = write!(lines, " impl Copy for {name} {{}}");
         }
-        self.items.push(Item { definition, impls: lines, needs, impls_need });
+        self.items.push(Item { definition, impls: lines, needs, impls_need, path: None });
         self.known.insert(ty.clone(), index);
         Ok(index)
     }
@@ -455,6 +490,25 @@ mod tests {
         let (source, definitions) = source("(a::B<u8>, a::B<u16>, a::B)");
         assert_eq!(source, "(__S0<u8, >, __S0<u16, >, __S1, )");
         assert_eq!(definitions, ["pub type __S0<A0, > = ::mine::a::B<A0, >;", "pub type __S1 = ::mine::a::B;"]);
+    }
+
+    #[test]
+    fn a_private_path_gives_way_to_what_rustc_offers_for_it() {
+        let mut writer = writer();
+        let ty = parse("dep::a::B<u8>").unwrap();
+        writer.write(&ty).unwrap();
+        let definition = writer.items[0].definition.clone();
+        let at = |written: &str| definition.find(written).map(|at| (at + 1, at + 1 + written.len())).unwrap();
+        let offer = |written, text: &str| [Instead { columns: at(written), text: text.to_owned() }];
+        assert!(!writer.publish(0, &[]) && !writer.publish(7, &offer("::dep::a::B", "dep::B")));
+        // Only the whole path may be replaced, and by nothing of the generated crate's own.
+        assert!(!writer.publish(0, &offer("dep::a::B", "dep::B")));
+        assert!(!writer.publish(0, &offer("::dep::a::B", "crate::B")));
+        assert!(!writer.is_published(&ty));
+        assert!(writer.publish(0, &offer("::dep::a::B", "dep::B")));
+        assert_eq!(writer.items[0].definition, "pub type __S0<A0, > = ::dep::B<A0, >;");
+        assert!(writer.is_published(&ty) && !writer.is_published(&parse("dep::a::C<u8>").unwrap()));
+        assert!(!writer.publish(0, &offer("::dep::a::B", "dep::B")));
     }
 
     #[test]

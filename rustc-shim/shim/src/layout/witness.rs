@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use crate::fail::Result;
+use crate::fail::{Failure, Result};
 use crate::invoke::Rustc;
 use crate::layout::ask::{Answers, Asked};
 use crate::layout::debuginfo::{Kind, Metadata, TypeInfo};
@@ -116,7 +116,19 @@ pub fn witness(
         }
     }
     let text = fs::read_to_string(&ir).unwrap_or_default();
-    Ok(read(&text, answers.asked.len()))
+    read(&text, &expected(answers, unit))
+}
+
+/// By type, paths of which its definition must have one; none where any will do.
+///
+/// A type that is not asked for under its own path is what its debug information says it is.
+fn expected(answers: &Answers, unit: &Unit) -> Vec<Vec<String>> {
+    let path = |asked: &Asked| {
+        let ty = asked.ty.as_ref().filter(|ty| answers.writer.is_published(ty))?;
+        let path = ty.adt_path()?;
+        Some(vec![format!("{}::{path}", unit.crate_name), path])
+    };
+    answers.asked.iter().map(|asked| path(asked).unwrap_or_default()).collect()
 }
 
 fn crate_text(
@@ -168,15 +180,23 @@ fn crate_text(
     lines
 }
 
-fn read(text: &str, count: usize) -> Witness {
+fn read(text: &str, expected: &[Vec<String>]) -> Result<Witness> {
     let metadata = Metadata::of(text);
     let mut witness = Witness { definitions: metadata.definitions(), ..Witness::default() };
-    let described = |name: String| metadata.describe(metadata.pointee_of_first_parameter(&name)?);
-    for index in 0..count {
-        if let Some(info) = described(format!("__q{index}")) {
+    let described = |name: String, paths: &[String]| {
+        let Some(id) = metadata.pointee_of_first_parameter(&name) else { return Ok(None) };
+        let path = metadata.node(id).and_then(|node| metadata.path(&node));
+        if paths.is_empty() || path.as_ref().is_some_and(|path| paths.contains(path)) {
+            return Ok(metadata.describe(id));
+        }
+        let other = path.unwrap_or_default();
+        Err(Failure::internal(format!("what rustc offers for {} is another type: {other}", paths.join(" or "))))
+    };
+    for (index, paths) in expected.iter().enumerate() {
+        if let Some(info) = described(format!("__q{index}"), paths)? {
             witness.infos.insert(index, info);
         }
-        if let Some(info) = described(format!("__s{index}")) {
+        if let Some(info) = described(format!("__s{index}"), paths)? {
             witness.stand_ins.insert(index, info.shape.kind());
         }
     }
@@ -192,5 +212,30 @@ fn read(text: &str, count: usize) -> Witness {
             }
         }
     }
-    witness
+    Ok(witness)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+!5 = distinct !DISubprogram(name: "__q0", linkageName: "__q0", scope: !10, type: !71)
+!10 = !DINamespace(name: "inner", scope: !11)
+!11 = !DINamespace(name: "dep", scope: null)
+!71 = !DISubroutineType(types: !72)
+!72 = !{null, !73}
+!73 = !DIDerivedType(tag: DW_TAG_pointer_type, name: "*const S", baseType: !74, size: 64, align: 64)
+!74 = !DICompositeType(tag: DW_TAG_structure_type, name: "S<u8>", scope: !10, size: 8, align: 8, elements: !75)
+!75 = !{}
+"#;
+
+    #[test]
+    fn a_type_under_another_path_is_the_one_that_was_meant() {
+        let paths = |path: &str| [vec![format!("mine::{path}"), path.to_owned()]];
+        assert!(read(TEXT, &paths("dep::inner::S")).unwrap().infos.contains_key(&0));
+        assert!(read(TEXT, &[vec![]]).unwrap().infos.contains_key(&0));
+        let error = read(TEXT, &paths("dep::other::S")).unwrap_err();
+        assert!(error.message.contains("dep::inner::S"), "{}", error.message);
+    }
 }
