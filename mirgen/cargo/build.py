@@ -69,6 +69,8 @@ def cargo_build(options: CargoOptions) -> CargoBuild:
     package = _package(cargo, options)
     base = options.target_dir or Path(package["target_directory"])
     work = base / "mirgen" / "build" / f"{toolchain.identity}-{target}"
+    if sysroot is None and standard(work) is not None:
+        sysroot = built_sysroot(toolchain, target)
     units_dir = work / "units"
     units_dir.mkdir(parents=True, exist_ok=True)
     environment = {
@@ -156,11 +158,12 @@ def choose_target(options: CargoOptions, toolchain: Toolchain) -> tuple[str, Pat
                 "rustc", f"no core for {NVPTX_TARGET}: `rustup target add {NVPTX_TARGET}`; or {MISSING_SOURCES}, then "
                 "`cargo mirgen setup`"
             )  # fmt: skip
-        return NVPTX_TARGET, build_sysroot(toolchain, progress=_status)
+        return NVPTX_TARGET, build_sysroot(toolchain, progress=show_building)
     return toolchain.host, None
 
 
-def _status(message: str) -> None:
+def show_building(message: str) -> None:
+    """A status line of cargo's kind."""
     print(f"{'Building':>12} {message}", file=sys.stderr, flush=True)
 
 

@@ -80,6 +80,13 @@ class Unresolved:
         """Whether a closure's type is in the path: no question can be put about it."""
         return "{" in self.path
 
+    @property
+    def is_standard(self) -> bool:
+        """Whether the standard library's sources hold it, whatever its generic arguments are."""
+        parsed = parse_callee(self.path)
+        heads = PATH_HEAD.findall(" ".join(parsed.trait)) if parsed.trait else [*parsed.segments[:1]]
+        return bool(heads) and all(name in STANDARD_CRATES for name in heads)
+
 
 @dataclass(frozen=True, slots=True)
 class Unevaluated:

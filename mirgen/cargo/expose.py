@@ -21,7 +21,7 @@ _STANDARD = "exposed-standard"
 
 
 class ExposureNeededError(MirgenError):
-    """Not an error of anyone's: cargo must run again, with :func:`expose` having been told of ``items``."""
+    """Not an error of anyone's: private ``items`` must be named, for which cargo must run again."""
 
     def __init__(self, items: frozenset[tuple[Path, Private]]) -> None:
         super().__init__(f"{len(items)} private item(s) must be named")
@@ -60,9 +60,10 @@ def expose(work: Path, wanted: Iterable[tuple[Path, Private]]) -> bool:
 
 
 def use_standard(work: Path, sysroot: Path | None) -> bool:
-    """Have builds in ``work`` see the ``sysroot`` whose private items may be named; whether that is new.
+    """Have builds in ``work`` see ``sysroot``; whether that is new.
 
-    Only builds that need it do: code that imports everything of a module would import what is private elsewhere.
+    Only builds that need it do see one in which private items may be named: code that imports everything of a module
+    would import what is private elsewhere.
     """
     if sysroot is None or sysroot == standard(work):
         return False
@@ -72,7 +73,7 @@ def use_standard(work: Path, sysroot: Path | None) -> bool:
 
 
 def standard(work: Path) -> Path | None:
-    """The sysroot that builds in ``work`` see instead of the plain one."""
+    """The sysroot that builds in ``work`` see instead of the usual one."""
     file = work / _STANDARD
     sysroot = Path(file.read_text()) if file.is_file() else None
     return sysroot if sysroot is not None and (sysroot / "complete").is_file() else None

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
-from typing import TypeAlias
 
 from mirgen.analysis.doomed import without_addresses
+from mirgen.cargo.again import CargoAgainError, Lessons
 from mirgen.cargo.ask import Asker
 from mirgen.cargo.build import CargoBuild, Unit, cargo_build
-from mirgen.cargo.closure import STANDARD_CRATES, Closure, KnownConstant, Reached, Resolver, close
+from mirgen.cargo.closure import STANDARD_CRATES, Closure, KnownConstant, Reached, Resolver, Unresolved, close
 from mirgen.cargo.constants import evaluate
 from mirgen.cargo.dump import AllocNumbers, CrateDump
-from mirgen.cargo.expose import ExposureNeededError, expose, use_standard, withdraw
+from mirgen.cargo.expose import ExposureNeededError, withdraw
 from mirgen.cargo.instantiate import Instantiator
 from mirgen.cargo.kernels import MarkedKernel, find_kernels
 from mirgen.cargo.layouts import ask_layouts
 from mirgen.cargo.options import CargoOptions
-from mirgen.cargo.overlay import Private
-from mirgen.cargo.sysroot import expose_standard
 from mirgen.cargo.unresolved import unresolved_diagnostic
 from mirgen.cargo.versions import refuse_mixed_versions
 from mirgen.errors import Diagnostic, ToolError, UnsupportedError
@@ -35,9 +31,6 @@ _ROOT_EFFORTS = ((), ("--cfg", "mirgen_deep", "--thresholds", "deep"))
 _LEVEL_STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _READ_ALONE = 2
 _DEPENDENCY_EFFORTS = ((), ("--thresholds", "root"))
-
-#: Takes private items that must be named, each with its unit's record; whether cargo must run again for them.
-Expose: TypeAlias = Callable[[frozenset[tuple[Path, Private]]], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +52,16 @@ class ClosedProgram:
 def close_built(
     build: CargoBuild, options: CargoOptions, is_intrinsic: Callable[[str], bool], kernels: Sequence[str] = ()
 ) -> tuple[CargoBuild, ClosedProgram]:
-    """Close the program of ``build``; cargo runs again where a dependency's private items must be named.
+    """Close the program of ``build``; cargo runs again where what the program needs asks for another build.
 
     Raises:
         ToolError, UnsupportedError, InvalidInputError: see :func:`cargo_build` and :func:`close_program`.
     """
     while True:
         try:
-            return build, close_program(build, is_intrinsic, kernels, partial(_expose, build))
-        except ExposureNeededError:
-            pass  # cargo runs again
+            return build, close_program(build, is_intrinsic, kernels, Lessons(build, quiet=options.quiet))
+        except CargoAgainError:
+            pass
         try:
             build = cargo_build(replace(options, quiet=True))
         except ToolError:
@@ -77,37 +70,27 @@ def close_built(
             return build, close_program(build, is_intrinsic, kernels)
 
 
-def _expose(build: CargoBuild, items: frozenset[tuple[Path, Private]]) -> bool:
-    """Have ``items`` named by the next build; whether any is new."""
-    standard = frozenset((record, item) for record, item in items if record.stem in STANDARD_CRATES)
-    more = expose(build.work_dir, items - standard)
-    if not standard:
-        return more
-    return use_standard(build.work_dir, expose_standard(build.toolchain, [item for _, item in standard])) or more
-
-
 def close_program(
     build: CargoBuild,
     is_intrinsic: Callable[[str], bool],
     kernels: Sequence[str] = (),
-    expose: Expose = lambda _: False,
+    lessons: Lessons | None = None,
 ) -> ClosedProgram:
     """Read the kernels of ``build`` (those named, or all) and everything they reach.
 
-    Private items of dependencies that ``expose`` will have in sight are a reason to stop
-    (:class:`ExposureNeededError`); others are not.
+    What another build would help with, as ``lessons`` say, is a reason to stop (:class:`CargoAgainError`).
 
     Raises:
         UnsupportedError: no kernel, two of one name, or functions without a body.
         InvalidInputError: a name in ``kernels`` is no kernel, or rustc's text was not understood.
     """
-    return _Closer(build, is_intrinsic, expose).run(kernels)
+    return _Closer(build, is_intrinsic, lessons).run(kernels)
 
 
 class _Closer:
-    def __init__(self, build: CargoBuild, is_intrinsic: Callable[[str], bool], expose: Expose) -> None:
+    def __init__(self, build: CargoBuild, is_intrinsic: Callable[[str], bool], lessons: Lessons | None) -> None:
         self._build = build
-        self._expose = expose
+        self._lessons = lessons
         self._numbers = AllocNumbers()
         self._documents = build.work_dir / "documents"
         self._units = {build.root.crate_name: [build.root]}
@@ -155,6 +138,7 @@ class _Closer:
     def run(self, wanted: Sequence[str]) -> ClosedProgram:
         marked = _select(find_kernels(self._root.index), wanted, self._build)
         chosen = {kernel.name: self._close_kernel(kernel) for kernel in marked}
+        self._want_core(u for u in _unresolved(chosen) if not u.may_be_asked)
         while True:
             learned = self._decide_drops(chosen)
             strove = not learned and self._strive(chosen)
@@ -168,6 +152,7 @@ class _Closer:
                     # Answers only ever add to what is known; another effort may leave more open.
                     if not strove or self._distance(again[1]) <= self._distance(closure):
                         chosen[name] = again
+        self._want_core(_unresolved(chosen))
         self._refuse_unresolved(chosen)
         refuse_mixed_versions(self._units, chosen, self._resolver.references)
         return self._assemble(marked, chosen)
@@ -188,23 +173,28 @@ class _Closer:
     def _ask(self, chosen: dict[str, tuple[Reached, Closure]]) -> bool:
         """Put questions about what no effort resolved; whether there were any."""
         closures = [closure for _, closure in chosen.values()]
-        stuck = [u for closure in closures for u in closure.unresolved if u.may_be_asked]
+        stuck = [u for u in _unresolved(chosen) if u.may_be_asked]
         try:
             return self._asker.ask(stuck, [u for closure in closures for u in closure.unevaluated.values()])
         except ExposureNeededError as needed:
-            if self._expose(needed.items):
-                raise
+            if self._lessons is not None and self._lessons.expose(needed.items):
+                raise CargoAgainError from needed
             return False
+
+    def _want_core(self, stuck: Iterable[Unresolved]) -> None:
+        """Stop for a build with an own core where that would bring a body."""
+        if self._lessons is not None and any(u.is_standard for u in stuck) and self._lessons.take_own_core():
+            raise CargoAgainError
 
     def _instantiate(self, chosen: dict[str, tuple[Reached, Closure]]) -> bool:
         """Make the instances that no question brought; whether any was made."""
         closures = [closure for _, closure in chosen.values()]
-        made = self._instantiator.make(u for closure in closures for u in closure.unresolved if u.may_be_asked)
+        made = self._instantiator.make(u for u in _unresolved(chosen) if u.may_be_asked)
         return self._instantiator.compute(u for closure in closures for u in closure.unevaluated.values()) or made
 
     def _strive(self, chosen: dict[str, tuple[Reached, Closure]]) -> bool:
         """Raise the effort of the crates that left calls which a bolder inliner may resolve; whether any was raised."""
-        stuck = [u for _, closure in chosen.values() for u in closure.unresolved if u.may_be_inlined]
+        stuck = [u for u in _unresolved(chosen) if u.may_be_inlined]
         crates = {u.reached.dump.crate for u in stuck}
         raised = False
         for crate in crates:
@@ -242,7 +232,8 @@ class _Closer:
                 key = (unresolved.crate, unresolved.path)
                 if key not in seen:
                     seen.add(key)
-                    diagnostics.append(unresolved_diagnostic(name, unresolved, self._instantiator.refusals.get(key)))
+                    in_the_way = self._instantiator.refusals.get(key)
+                    diagnostics.append(unresolved_diagnostic(name, unresolved, self._build, in_the_way))
         if diagnostics:
             raise UnsupportedError(*diagnostics)
 
@@ -289,6 +280,11 @@ class _Closer:
                 yield known.dump, self._resolver.references(known.body).types
             elif known.value is not None and known.value.const.ty is not None:
                 yield known.dump, frozenset({known.value.const.ty})
+
+
+def _unresolved(chosen: dict[str, tuple[Reached, Closure]]) -> Iterator[Unresolved]:
+    for _, closure in chosen.values():
+        yield from closure.unresolved
 
 
 def _tried(levels: Sequence[Header]) -> list[Header]:

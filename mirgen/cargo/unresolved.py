@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mirgen.cargo.build import CargoBuild
 from mirgen.cargo.closure import Unresolved
 from mirgen.cargo.toolchain import NVPTX_TARGET
 from mirgen.errors import Diagnostic
@@ -26,8 +27,13 @@ _REASONS = {
         "`cargo mirgen setup`; then the crate takes its portable path",
     ),
     "precompiled": (
-        "it is a non-inline function of the precompiled standard library, whose MIR the toolchain does not ship",
+        "it is a function of the precompiled standard library that is not inlined: the toolchain does not ship its MIR",
         "needs rust-src: `rustup component add rust-src` (Debian: `rust-web-src`), then `cargo mirgen setup`",
+    ),
+    "with_std": (
+        "it is a function of the standard library that is not inlined, and the crate or a dependency of it uses `std`, "
+        "of which mirgen builds core and alloc only",
+        "make them `#![no_std]` (a dependency's feature `std` is often a default one: `default-features = false`)",
     ),
     "dyn": (
         "which function a trait object's method is stands in a table, and rustc's text does not show what is in it",
@@ -48,13 +54,15 @@ _REASONS = {
 }  # fmt: skip
 
 
-def unresolved_diagnostic(kernel: str, unresolved: Unresolved, in_the_way: str | None = None) -> Diagnostic:
+def unresolved_diagnostic(
+    kernel: str, unresolved: Unresolved, build: CargoBuild, in_the_way: str | None = None
+) -> Diagnostic:
     """One error: the function, the chain from the kernel, the reason, what to do; and what was ``in_the_way`` where its
     generic body was at hand."""
     from mirgen.diagnostics import user_location
 
     is_dyn = unresolved.path.startswith(("<dyn ", "<(dyn "))
-    reason, help_text = _REASONS["dyn" if is_dyn else unresolved.reason]
+    reason, help_text = _REASONS["dyn" if is_dyn else _reason(unresolved, build)]
     chain = " -> ".join(readable(name) for name in unresolved.reached.chain())
     where = user_location(unresolved.reached.body, unresolved.source)
     return Diagnostic(
@@ -69,3 +77,12 @@ def unresolved_diagnostic(kernel: str, unresolved: Unresolved, in_the_way: str |
         ],
         helps=[help_text],
     )
+
+
+def _reason(unresolved: Unresolved, build: CargoBuild) -> str:
+    """The key of the reason: a generic function of a library without MIR is the library's lack."""
+    has_core = any(unit.crate_name == "core" for unit in build.units)
+    if unresolved.reason not in ("generic", "precompiled") or not unresolved.is_standard or has_core:
+        return unresolved.reason
+    with_std = build.target == build.toolchain.host and build.toolchain.library is not None
+    return "with_std" if with_std else "precompiled"

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from mirgen.cargo.toolchain import probe
+
 
 @dataclass(frozen=True, slots=True)
 class Rustc:
@@ -24,6 +26,11 @@ class Rustc:
     def minor(self) -> int:
         """96 for 1.96.0."""
         return int(self.release.split(".")[1])
+
+    @property
+    def has_library_sources(self) -> bool:
+        """Whether an own core can be built for it."""
+        return probe(self.path).library is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +47,8 @@ class Lane:
 
     @property
     def offers(self) -> frozenset[str]:
-        """What kernels may need and have here: ``core`` is core's own MIR."""
-        return frozenset({"core"} if self.target == "nvptx64" else ())
+        """What kernels may need and have here: ``core`` is the MIR of all of core's functions."""
+        return frozenset({"core"} if self.target == "nvptx64" or self.rustc.has_library_sources else ())
 
     @contextmanager
     def active(self) -> Generator[None]:

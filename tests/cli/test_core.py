@@ -1,0 +1,48 @@
+"""Kernels that reach functions of core which rustc does not inline, on the host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mirgen.testing.lanes import find_rustcs
+from tests.cli.support import PRELUDE, Mirgen, make_crate
+
+KERNEL = """
+#[kernel]
+pub fn step(mut y: Disjoint<[u32]>, mut z: Disjoint<[u32]>, bytes: &[u8]) {
+    if let Some(y) = y.get_mut(thread::index_1d()) {
+        *y = core::str::from_utf8(bytes).map_or(0, |text| text.len() as u32);
+    }
+    if let Some(z) = z.get_mut(thread::index_1d()) {
+        let mut few = [*z; 40];
+        few[0] = 1;
+        few.sort_unstable();
+        *z = few[3];
+    }
+}
+"""
+
+
+def test_without_sources_it_is_the_toolchain_that_lacks_them(mirgen: Mirgen, tmp_path: Path) -> None:
+    """Generic or not: a user cannot mark core's functions `#[inline]`."""
+    rustc = next((r for r in find_rustcs() if not r.has_library_sources), None)
+    if rustc is None:
+        pytest.skip("every rustc here has the library's sources")
+    crate = make_crate(tmp_path / "crate", PRELUDE + KERNEL, name="needs_core")
+    done = mirgen.build(cwd=crate, RUSTC=str(rustc.path))
+    assert done.code == 103
+    assert "error[MG0201]: kernel `step` calls `core::str::from_utf8`, which has no body to compile\n" in done.err
+    assert "error[MG0201]: kernel `step` calls `core::slice::sort::unstable::ipnsort::<u32" in done.err
+    assert done.err.count("= help: needs rust-src: `rustup component add rust-src`") == done.err.count("error[MG")
+
+
+def test_a_crate_with_std_keeps_the_toolchains_core(mirgen: Mirgen, rustc_196: Path, tmp_path: Path) -> None:
+    source = "use mirgen_device::prelude::*;\npub fn with_std() -> String { String::new() }\n" + KERNEL
+    crate = make_crate(tmp_path / "crate", source, name="with_std")
+    done = mirgen.build(cwd=crate, RUSTC=str(rustc_196))
+    assert done.code == 103
+    assert "can't find crate" not in done.err and "Building core" not in done.err
+    assert "error[MG0201]: kernel `step` calls `std::str::from_utf8`, which has no body to compile\n" in done.err
+    assert done.err.count("= help: make them `#![no_std]`") == done.err.count("error[MG")
