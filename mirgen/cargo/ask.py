@@ -30,7 +30,7 @@ from mirgen.cargo.constants import (
 from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.expose import ExposureNeededError
 from mirgen.cargo.implementations import inlined_spans, stand_in
-from mirgen.cargo.join import find_inside
+from mirgen.cargo.inside import constants_inside, find_by_spans, find_inside
 from mirgen.cargo.overlay import Private, make_overlay
 from mirgen.cargo.queries import INSIDE, Query, answers, chosen_level, query_source
 from mirgen.cargo.refusals import at_fault, private_items, unstable_features
@@ -125,17 +125,21 @@ class Asker:
         homes = self._homes(key[1], constant.reached)
         if constant.call is not None:  # is put to the crate that wrote it
             homes = [home for home in homes if home is constant.reached.dump]
+        else:
+            homes = [*self._standard_homes(constant), *homes]
         for home in homes:
             unit = UnitRecord.load(home.unit.record)
             names = Names(unit.crate_name, key[0], self._externs)
-            header = find_inside(constant.const.path, key[0], home.crate, home.by_name)
-            if constant.call is None and isinstance(header, Header):
+            header = None if constant.call is not None else _inside(constant, home)
+            if header is not None:
                 body = home.bodies([header])[header]
-                inside = self._inside(f"{INSIDE}{name}", key, header, body, unit)
+                inside = self._inside(f"{INSIDE}{name}", key, header, body, home)
                 if inside is None and looks_literal(body):
                     self._resolver.constants[key] = KnownConstant(home, None, body)
                     self._known_without_question = True
                 return None if inside is None else (home, inside)
+            if home.crate in STANDARD_CRATES:
+                continue
             try:
                 call = constant.call
                 text = constant_source(name, key[1], names) if call is None else call_source(name, call, names)
@@ -144,18 +148,23 @@ class Asker:
             return home, Query(name, key, _file(unit, constant.source.span), text, feature=FEATURE)
         return None
 
-    def _inside(self, name: str, key: FnKey, header: Header, body: Body, unit: UnitRecord) -> Query | None:
-        """The question for a constant inside a function's body, put there."""
+    def _inside(self, name: str, key: FnKey, header: Header, body: Body, home: CrateDump) -> Query | None:
+        """The question for a constant inside a function's body, put there.
+
+        ``None`` where it would be put beside another constant too, which the same macro wrote.
+        """
+        unit = UnitRecord.load(home.unit.record)
         span = item_span(body)
         file = _file(unit, span)
-        if span is None or not file.is_relative_to(unit.source_dir):
+        same = [other for other in home.by_name[header.header.rpartition("::")[2]] if other.header == header.header]
+        if len(same) > 1 or home.crate in STANDARD_CRATES or span is None or not file.is_relative_to(unit.source_dir):
             return None
         text = file.read_text(encoding="utf-8")
-        own = header.header.rpartition("::")[2]
+        around, _, own = header.header.rpartition("::")
         if header.kind == "const":
             ty = written_type(span, own, text)
             at = (span.end_line, span.end_col)
-            return None if ty is None else Query(name, key, file, inner_source(name, own, ty), at=at)
+            return None if ty is None else Query(name, key, file, inner_source(name, own, ty), at=at, inside=around)
         block = written_block(span, text)
         if block is None:
             return None
@@ -163,7 +172,14 @@ class Asker:
             ty = type_source(body.locals[0].ty.text, Names(unit.crate_name, body.crate, self._externs), "'static")
         except UnnameableError:
             return None
-        return Query(name, key, file, inner_source(name, f"{{ {block[0]} }}", ty) + " ", at=block[1])
+        question = inner_source(name, f"{{ {block[0]} }}", ty) + " "
+        return Query(name, key, file, question, at=block[1], inside=header.header)
+
+    def _standard_homes(self, constant: Unevaluated) -> list[CrateDump]:
+        """Dumps of the standard library in which the constant's body may be; no question is put there."""
+        home = constant.reached.dump
+        dumps = (home, *self._resolver.crates_in(constant.const.path, home))
+        return [dump for dump in dumps if dump.crate in STANDARD_CRATES]
 
     def _homes(self, path: str, reached: Reached) -> list[CrateDump]:
         """Crates in which a question about ``path`` may be put: that of the path's own crates which sees the others,
@@ -190,7 +206,7 @@ class Asker:
             work = self._documents / f"{home.unit.record.stem}-queries-{self._round}"
             dump = CrateDump(home.unit, self._shim, work, self._numbers, (*_FLAGS, *overlay.flags()))
             try:
-                found = {query.name: chosen_level(dump.index, query.name) for query in left}
+                found = {query.name: chosen_level(dump.index, query.name, query.inside) for query in left}
             except ToolError as refusal:
                 found_private = private_items(refusal.output, unit)
                 self._note_foreign(found_private)
@@ -242,6 +258,20 @@ class Asker:
         dump.allocs[value.alloc] = replace(memory, static=None)
         self._resolver.constants[query.key] = KnownConstant(dump, Constant(value))
         return True
+
+
+def _inside(constant: Unevaluated, home: CrateDump) -> Header | None:
+    """The constant's header in ``home``, if it is inside a function's body there."""
+    path, printed_by = constant.const.path, constant.reached.dump
+    found = find_inside(path, printed_by.crate, home.crate, home.by_name)
+    if found is None and constants_inside(path, home.by_name) and home.know_instances():
+        found = find_inside(path, printed_by.crate, home.crate, home.by_name)
+    if isinstance(found, Header):
+        return found
+    if found is None and not home.is_blind:
+        return None
+    unit = UnitRecord.load(printed_by.unit.record)
+    return find_by_spans(constant.const, constant.source, constant.reached.body, unit, home, found)
 
 
 def _file(unit: UnitRecord, span: Span | None) -> Path:

@@ -7,17 +7,18 @@ of the statements that came from there tell which that is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mirgen.cargo.callee import parse_callee, same_callee
+from mirgen.cargo.join import may_be_one
 from mirgen.cargo.queries import query_source
 from mirgen.cargo.source import Names, type_source, without_turbofish
 from mirgen.cargo.unit import UnitRecord
 from mirgen.mir.body import Body
 from mirgen.mir.names import erase_regions
-from mirgen.mir.statement import Span
+from mirgen.mir.statement import SourceInfo, Span
 from mirgen.mir.ty import ClosureTy, FnDefTy, FnSig, TupleTy, Ty, parts
 
 
@@ -104,6 +105,34 @@ def inlined_spans(body: Body, fn: FnDefTy, unit: UnitRecord) -> frozenset[Span]:
     return _absolute(_spans(body, own, chosen), unit)
 
 
+def spans_from(body: Body, path: str, use: SourceInfo, unit: UnitRecord) -> frozenset[Span]:
+    """The spans of what ``body``, of ``unit``, has of the function ``path`` (its generic arguments are those of its
+    definition), to which what it has at ``use`` belongs.
+
+    That is the body itself, or what it inlined.  None where a function of the same name is there too.
+    """
+    own = _owners(body)
+    method = parse_callee(path).method
+    around = own[use.scope] if use.scope is not None else None
+    same = {i for i, s in enumerate(body.scopes) if s.inlined is not None and parse_callee(s.inlined).method == method}
+    if parse_callee(body.header).method == method:
+        chosen: set[int | None] = {None} if not same else set()
+    else:
+        chosen = {i for i in same if _may_be_instance(body.scopes[i].inlined or "", path)}
+    return _absolute(_spans(body, own, chosen), unit) if around in chosen else frozenset()
+
+
+def _may_be_instance(instance: str, path: str) -> bool:
+    """Whether a function's ``instance`` may be one of ``path``, whose generic arguments are those of its definition."""
+    mine, theirs = parse_callee(instance), parse_callee(path)
+    if mine.trait is not None and theirs.trait is not None:
+        return mine.method == theirs.method and all(map(may_be_one, mine.trait, theirs.trait))
+    return len(mine.segments) == len(theirs.segments) and all(
+        a == b or (a.startswith("<impl ") and b.startswith("<impl ") and may_be_one(a[6:-1], b[6:-1]))
+        for a, b in zip(mine.segments, theirs.segments, strict=True)
+    )
+
+
 def holds(body: Body, spans: frozenset[Span], unit: UnitRecord) -> bool:
     """Whether ``spans`` lie inside what ``body``, of ``unit``, has from its own source file.
 
@@ -133,7 +162,7 @@ def _owners(body: Body) -> list[int | None]:
     return owners
 
 
-def _spans(body: Body, owners: list[int | None], chosen: set[int | None] | set[int]) -> frozenset[Span]:
+def _spans(body: Body, owners: list[int | None], chosen: Collection[int | None]) -> frozenset[Span]:
     found: set[Span] = set()
     for i, scope in enumerate(body.scopes):
         if scope.inlined is not None and scope.span is not None:

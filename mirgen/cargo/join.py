@@ -89,8 +89,17 @@ def _is_certain(mine: str, theirs: str) -> bool:
 
 
 def _may_be_one(mine: str, theirs: str) -> bool:
-    """Whether two texts may be of one type, where projections and parameters may be anything."""
-    texts = _open(mine), _open(theirs)
+    """Whether the texts of two crates may be of one type, where projections and parameters may be anything."""
+    return _fit(short(_open(mine)), short(_open(theirs)))
+
+
+def may_be_one(mine: str, theirs: str) -> bool:
+    """Whether two texts that were printed in one crate may be of one type, in the same way."""
+    return _fit(_open(mine), _open(theirs))
+
+
+def _fit(mine: str, theirs: str) -> bool:
+    texts = mine, theirs
     holes = [_HOLE in text for text in texts]
     if all(holes):
         return True
@@ -125,7 +134,7 @@ def _open(text: str) -> str:
             end = number.end() if number else end
             out.append(_HOLE)
         i = end
-    return short("".join(out))
+    return "".join(out)
 
 
 def find_promoted(
@@ -154,30 +163,19 @@ def find_promoted(
     return every[0] if every else None
 
 
-def find_inside(path: str, printed_by: str, crate: str, by_name: dict[str, list[Header]]) -> Header | Ambiguous | None:
-    """The constant in ``crate`` that ``path``, printed by ``printed_by``, names, if it is inside a function's body."""
-    parsed = parse_callee(path)
-    if len(parsed.segments) < 2 or parsed.generics:
-        return None
-    owners = {header.header for header in _owners(Callee(parsed.segments[:-1], ()), printed_by, crate, by_name)}
-    every = [
-        header
-        for header in by_name.get(parsed.method, ())
-        if header.kind in ("const", "anon") and header.header.removesuffix(f"::{parsed.method}") in owners
-    ]
-    if len(every) > 1:
-        return Ambiguous(tuple(every))
-    return every[0] if every else None
-
-
 def _owners(owner: Callee, printed_by: str, crate: str, by_name: dict[str, list[Header]]) -> list[Header]:
     """The bodies that ``owner`` names."""
     return [
         header
         for header in by_name.get(owner.method, ())
-        if header.kind in ("fn", "const", "static", "static_mut") and _names(printed_by, owner, crate, header)
-        and not _is_nested(header, owner, by_name)
+        if header.kind in ("fn", "const", "static", "static_mut")
+        and names_body(printed_by, owner, crate, header, by_name)
     ]  # fmt: skip
+
+
+def names_body(printed_by: str, path: Callee, crate: str, header: Header, by_name: dict[str, list[Header]]) -> bool:
+    """Whether ``path``, printed while compiling ``printed_by``, may name a body of ``crate`` by all that is known."""
+    return _names(printed_by, path, crate, header) and not _is_nested(header, path, by_name)
 
 
 def _is_nested(header: Header, parsed: Callee, by_name: dict[str, list[Header]]) -> bool:

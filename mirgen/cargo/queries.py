@@ -7,6 +7,7 @@ added function's body *is* the instance's.  Each question has a small tower of i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from mirgen.mir.ty import FnDefTy
 #: Functions outside of that module have it in their own names.
 INSIDE = f"{MODULE}_"
 _LEVELS = 4
+_IMPL = re.compile(r"<impl at [^<>]*>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,9 @@ class Query:
 
     ``fn`` is the function whose body is asked for; ``None`` where it is a constant's value, ``path`` as ``key`` has it.
     ``feature`` must be enabled in the crate.  ``at`` is where in the file the text goes, line and column, if not to its
-    end: inside a function's body, where what is asked about has a name.  ``which``: only the implementation is asked
-    for that ``fn``, a trait's method, means; some of its types are stand-ins.
+    end: inside a function's body, where what is asked about has a name.  ``inside`` is then that body's header; where
+    the text is a macro's, every function that this wrote gets the question.  ``which``: only the implementation is
+    asked for that ``fn``, a trait's method, means; some of its types are stand-ins.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Query:
     fn: FnDefTy | None = None
     feature: str | None = None
     at: tuple[int, int] | None = None
+    inside: str | None = None
     which: bool = False
 
 
@@ -62,8 +66,15 @@ def query_source(name: str, fn: FnDefTy, names: Names) -> str:
     return "\n".join(lines)
 
 
-def chosen_level(headers: Sequence[Header], name: str) -> list[Header]:
-    """The tower's functions of query ``name`` among ``headers``, outermost first."""
+def chosen_level(headers: Sequence[Header], name: str, inside: str | None = None) -> list[Header]:
+    """The tower's functions of query ``name`` among ``headers``, outermost first; only that in the body ``inside``.
+
+    Questions shift what stands behind them on their line.
+    """
+    if inside is not None:
+        wanted = _IMPL.sub("<impl>", f"{inside}::{name}")
+        found = [header for header in headers if _IMPL.sub("<impl>", header.header) == wanted]
+        return found if len(found) == 1 else []
     order = {own: i for i, own in enumerate((name, *(f"{name}_{i}" for i in reversed(range(_LEVELS - 1)))))}
     found = [h for h in headers if f"{MODULE}" in h.header and h.header.rpartition("::")[2] in order]
     return sorted(found, key=lambda header: order[header.header.rpartition("::")[2]])

@@ -19,7 +19,7 @@ from mirgen.cargo.constants import (
     written_block,
     written_type,
 )
-from mirgen.cargo.join import Ambiguous, find_inside, find_promoted, group_by_name
+from mirgen.cargo.join import find_promoted, group_by_name
 from mirgen.cargo.overlay import make_overlay
 from mirgen.cargo.queries import INSIDE, Query, answers, chosen_level
 from mirgen.cargo.source import Names, UnnameableError
@@ -198,14 +198,6 @@ def test_impls_of_one_text_have_promoted_bodies_of_their_own() -> None:
         found = find_promoted(promoted(path), "other", "k", index)
         assert isinstance(found, Header) and found.line == line
     assert find_promoted(promoted("<k::C as k::T>::f"), "other", "k", index) is None
-
-
-def test_constants_inside_bodies() -> None:
-    index = headers("fn f", "const f::K", "const m::K", "fn m::h", "fn m::h", "const m::h::K", "const m::h::K")
-    found = find_inside("f::K", "k", "k", index)
-    assert isinstance(found, Header) and found.header == "f::K"
-    assert find_inside("m::K", "k", "k", index) is None, "in a module"
-    assert isinstance(find_inside("m::h::K", "k", "k", index), Ambiguous)
 
 
 def test_questions_are_known_by_name() -> None:

@@ -1,0 +1,100 @@
+"""Which constant a path means that is an item, or a block, inside a function's body.
+
+Such a constant has no path that could be written elsewhere, but its body stands in the dump of the crate that wrote it,
+behind that of the function.  The function is told like any other: by its path, by the instance that the side channel
+gives, or, in a crate on which that aborts, by where the code that uses the constant comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mirgen.cargo.callee import Callee, parse_callee, short
+from mirgen.cargo.dump import CrateDump
+from mirgen.cargo.implementations import holds, spans_from
+from mirgen.cargo.join import Ambiguous, names_body
+from mirgen.cargo.unit import UnitRecord
+from mirgen.ingest import Header
+from mirgen.mir.body import Body
+from mirgen.mir.place import UnevaluatedConst
+from mirgen.mir.statement import SourceInfo, Span
+
+_BODIES = ("fn", "const", "static", "static_mut", "anon")
+
+
+def constants_inside(path: str, by_name: dict[str, list[Header]]) -> list[tuple[Header, Header]]:
+    """The constants inside bodies that have the name of ``path``, each with the header of the body around it.
+
+    Items inside a generic function do not depend on its arguments, but blocks do.
+    """
+    parsed = parse_callee(path)
+    kinds = ("const",) if parsed.generics else ("const", "anon")
+    named = (header for header in by_name.get(parsed.method, ()) if header.kind in kinds)
+    found = ((header, _around(header, by_name)) for header in named)
+    return [(header, around) for header, around in found if around is not None]
+
+
+def find_inside(path: str, printed_by: str, crate: str, by_name: dict[str, list[Header]]) -> Header | Ambiguous | None:
+    """The constant in ``crate`` that ``path``, printed by ``printed_by``, names, if it is inside a function's body."""
+    segments = parse_callee(path).segments[:-1]
+    every = [
+        header
+        for header, around in constants_inside(path, by_name)
+        if _names_around(segments, printed_by, crate, around, by_name)
+    ]
+    if len(every) > 1:  # a re-exported function may be any of its name
+        segments = parse_callee(path).segments
+        own = segments if printed_by == crate else segments[1:]
+        every = [header for header in every if parse_callee(header.header).segments == own] or every
+    if len(every) > 1:
+        return Ambiguous(tuple(every))
+    return every[0] if every else None
+
+
+def find_by_spans(
+    const: UnevaluatedConst, source: SourceInfo, body: Body, unit: UnitRecord, home: CrateDump,
+    among: Ambiguous | None = None,
+) -> Header | None:  # fmt: skip
+    """The constant in ``home`` that ``body``, of ``unit``, uses at ``source``, by the spans of what is around that use.
+
+    The one (of those that the path may name) whose function's body they lie inside; ``None`` where that is not certain.
+    """
+    segments = parse_callee(const.path).segments
+    inside = [
+        (header, around)
+        for header, around in constants_inside(const.path, home.by_name)
+        if header.kind == "const" and parse_callee(around.header).segments[-1:] == segments[-2:-1]
+        and (among is None or header in among.candidates)
+    ]  # fmt: skip
+    spans = spans_from(body, const.path.rpartition("::")[0], source, unit) if inside else frozenset[Span]()
+    if not spans:
+        return None
+    bodies = home.bodies(around for _, around in inside)
+    own = UnitRecord.load(home.unit.record)
+    found = [header for header, around in inside if holds(bodies[around], spans, own)]
+    if len(found) > 1 and const.ty is not None:  # one macro wrote them
+        text = short(const.ty.text)
+        found = [header for header in found if short(header.output) == text]
+    return found[0] if len(found) == 1 else None
+
+
+def _around(header: Header, by_name: dict[str, list[Header]]) -> Header | None:
+    """The body around a constant; impls that one macro wrote share their text, but a constant stands behind its own."""
+    segments = parse_callee(header.header).segments
+    if len(segments) < 2:
+        return None
+    text = header.header.removesuffix(f"::{segments[-1]}")
+    bodies = (other for other in by_name.get(segments[-2], ()) if other.header == text and other.kind in _BODIES)
+    return max((other for other in bodies if other.line < header.line), key=lambda other: other.line, default=None)
+
+
+def _names_around(
+    segments: Sequence[str], printed_by: str, crate: str, around: Header, by_name: dict[str, list[Header]]
+) -> bool:
+    """Whether ``segments`` are the path of ``around``, or of what that is inside of with the same names behind it."""
+    if not segments or parse_callee(around.header).segments[-1] != segments[-1]:
+        return False
+    if names_body(printed_by, Callee(tuple(segments), ()), crate, around, by_name):
+        return True
+    outer = _around(around, by_name)
+    return outer is not None and _names_around(segments[:-1], printed_by, crate, outer, by_name)
