@@ -71,11 +71,10 @@ class Lane:
 
 
 #: The codes with which a kernel is refused that needs what its lane does not offer.  No lane offers yet: trait objects'
-#: tables (``dyn``), constants and enums inside functions of core's implementations (``inside_core``).
+#: tables (``dyn``).
 REFUSALS: Final = {
     "core": frozenset({"MG0201"}),
     "dyn": frozenset({"MG0310"}),
-    "inside_core": frozenset({"MG0301", "MG0361"}),
 }
 
 
