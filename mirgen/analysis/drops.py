@@ -69,6 +69,8 @@ def runs_code(ty: t.Ty, needs_drop: NeedsDrop) -> bool:
             return _any_runs(parts, needs_drop)
         case t.ArrayTy(elem=elem) | t.SliceTy(elem=elem):
             return runs_code(elem, needs_drop)
+        case t.DynTy():  # which type it is, its table knows
+            return True
         case _:
             pass
     if isinstance(ty, t.AdtTy):

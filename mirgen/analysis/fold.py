@@ -8,16 +8,18 @@ that computes anything else is left to be refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeGuard
 
+from mirgen.analysis.objects import unsized
 from mirgen.layout.data import FieldsArbitrary, FieldsArray, FieldsUnion, Layout, LayoutTable, VariantsMultiple
 from mirgen.mir import place as p
 from mirgen.mir import rvalue as r
 from mirgen.mir import statement as s
 from mirgen.mir.body import Alloc, Block, Body, FnAlloc, Local, MemoryAlloc, Relocation, Scope
-from mirgen.mir.ty import AdtTy, ArrayTy, FnDefTy, PointerTy, SliceTy, TupleTy, Ty
+from mirgen.mir.ty import AdtTy, ArrayTy, DynTy, FnDefTy, PointerTy, SliceTy, TupleTy, Ty
 from mirgen.mir.tyof import operand_ty
 
 _POINTER = 8
@@ -140,20 +142,22 @@ def fold_body(
     allocs: dict[int, Alloc],
     new_alloc: Callable[[], int],
     constant: Callable[[p.UnevaluatedConst], p.Constant | None],
+    tables: Mapping[tuple[str, str], int] = MappingProxyType({}),
 ) -> p.Constant:
-    """The value of ``body``; allocations that it makes are added to ``allocs``.
+    """The value of ``body``; allocations that it makes are added to ``allocs``.  ``tables`` are those of trait objects.
 
     Raises:
         NotLiteralError: the body is not literal data only, or a layout or constant in it is not known.
     """
-    return _Folder(body, layouts, allocs, new_alloc, constant).fold()
+    return _Folder(body, layouts, allocs, new_alloc, constant, tables).fold()
 
 
 class _Folder:
     def __init__(
         self, body: Body, layouts: LayoutTable, allocs: dict[int, Alloc], new_alloc: Callable[[], int],
-        constant: Callable[[p.UnevaluatedConst], p.Constant | None],
+        constant: Callable[[p.UnevaluatedConst], p.Constant | None], tables: Mapping[tuple[str, str], int],
     ) -> None:  # fmt: skip
+        self._tables = tables
         self._body = body
         self._layouts = layouts
         self._allocs = allocs
@@ -307,17 +311,34 @@ class _Folder:
             return _Memory.pointer(alloc, 0)
         value = self._operand(operand)
         if cast.startswith("PointerCoercion(Unsize"):
-            match operand_ty(self._body.locals, operand), ty:
-                case PointerTy(pointee=ArrayTy(length=int(length))), PointerTy(pointee=SliceTy()):
-                    wide = _Memory.of(2 * _POINTER)
-                    wide.write(0, value)
-                    wide.write(_POINTER, _Memory.number(length, _POINTER))
-                    return wide
-                case _:
-                    pass
+            meta = self._metadata(operand, ty)
+            if meta is not None:
+                wide = _Memory.of(2 * _POINTER)
+                wide.write(0, value)
+                wide.write(_POINTER, meta)
+                return wide
         elif cast.startswith(_SAME_BYTES) and len(value.data) == self._layout(ty).size:
             return value
         raise NotLiteralError(f"the cast {cast} to `{ty.text}`")
+
+    def _metadata(self, operand: p.Operand, ty: Ty) -> _Memory | None:
+        """What unsizing a pointer adds to it; ``None`` where that is not known."""
+        from_ = self._type_of(operand)
+        change = unsized(from_, ty) if isinstance(ty, PointerTy) and from_ is not None else None
+        match change:
+            case ArrayTy(length=int(length)), SliceTy():
+                return _Memory.number(length, _POINTER)
+            case inner, DynTy() if not isinstance(inner, DynTy) and inner.key in self._tables:
+                return _Memory.pointer(self._tables[inner.key], 0)
+            case _:
+                return None
+
+    def _type_of(self, operand: p.Operand) -> Ty | None:
+        ty = operand_ty(self._body.locals, operand)
+        if ty is None and isinstance(operand, p.Constant) and isinstance(operand.const, p.UnevaluatedConst):
+            found = self._constant(operand.const)
+            return None if found is None else found.const.ty
+        return ty
 
     def _operand(self, operand: p.Operand) -> _Memory:
         match operand:

@@ -31,13 +31,17 @@ class CalleeUse:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """Everything outside itself that a body needs, in order of appearance."""
+    """Everything outside itself that a body needs, in order of appearance.
+
+    ``casts`` are those that may make a trait object: what is cast, to which type, and where.
+    """
 
     callees: tuple[CalleeUse, ...]
     allocs: frozenset[int]
     unevaluated: tuple[tuple[pl.UnevaluatedConst, SourceInfo], ...]
     types: frozenset[Ty]
     drops: tuple[tuple[pl.Place, SourceInfo], ...]
+    casts: tuple[tuple[pl.Operand, Ty, SourceInfo], ...] = ()
 
 
 def references(body: Body) -> References:
@@ -80,6 +84,7 @@ class _Walker:
         self.unevaluated: list[tuple[pl.UnevaluatedConst, SourceInfo]] = []
         self.types: set[Ty] = {local.ty for local in body.locals}
         self.drops: list[tuple[pl.Place, SourceInfo]] = []
+        self.casts: list[tuple[pl.Operand, Ty, SourceInfo]] = []
         doomed = doomed_blocks(body)
         for i, block in enumerate(body.blocks):
             self._doomed = i in doomed
@@ -90,7 +95,7 @@ class _Walker:
     def result(self) -> References:
         return References(
             tuple(self.callees), frozenset(self.allocs), tuple(self.unevaluated), frozenset(self.types),
-            tuple(self.drops),
+            tuple(self.drops), tuple(self.casts),
         )  # fmt: skip
 
     def _statement(self, statement: st.Statement) -> None:
@@ -114,6 +119,8 @@ class _Walker:
                 self.types.add(ty)
                 if _is_reify(value):
                     self._reified(operand, source)
+                elif value.cast.startswith(("PointerCoercion(Unsize", "PtrToPtr", "Transmute")):
+                    self.casts.append((operand, ty, source))
             case rv.RawPtrAggregate(ty=ty) | rv.WrapBinder(ty=ty):
                 self.types.add(ty)
             case rv.Ref(place=place) | rv.RawPtr(place=place) | rv.Discriminant(place=place):

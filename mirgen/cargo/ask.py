@@ -31,10 +31,12 @@ from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.expose import ExposureNeededError
 from mirgen.cargo.implementations import inlined_spans, stand_in
 from mirgen.cargo.inside import constants_inside, find_by_spans, find_inside
-from mirgen.cargo.overlay import Private, make_overlay
+from mirgen.cargo.methods import dyn_call
+from mirgen.cargo.overlay import Overlay, Private, make_overlay
 from mirgen.cargo.queries import INSIDE, Query, answers, chosen_level, query_source
 from mirgen.cargo.refusals import at_fault, private_items, unstable_features
 from mirgen.cargo.source import Names, UnnameableError, type_source
+from mirgen.cargo.tables import TABLE_FEATURE, read_tables, refused_tables, table_source
 from mirgen.cargo.unit import UnitRecord
 from mirgen.errors import ToolError
 from mirgen.ingest import Header
@@ -76,11 +78,12 @@ class Asker:
         """
         by_unit: dict[Path, tuple[CrateDump, list[Query]]] = {}
         self._known_without_question = False
+        tables = self._ask_tables([unresolved for unresolved in stuck if unresolved.reason == "table"])
         for found in (*map(self._query, stuck), *map(self._constant_query, constants)):
             if found is not None:
                 dump, query = found
                 by_unit.setdefault(dump.unit.record, (dump, []))[1].append(query)
-        answered = self._known_without_question
+        answered = self._known_without_question or tables
         for dump, queries in by_unit.values():
             answered |= self._put(dump, queries)
         if self._private and not answered:
@@ -95,7 +98,7 @@ class Asker:
     def _query(self, unresolved: Unresolved) -> tuple[CrateDump, Query] | None:
         """The question, and the dump of the crate to put it to."""
         fn = unresolved.fn
-        if fn is None or (fn.crate, fn.path) in self._asked or fn.path.startswith("<(dyn "):
+        if fn is None or (fn.crate, fn.path) in self._asked or unresolved.reason in ("table", "dyn"):
             return None
         self._asked.add((fn.crate, fn.path))
         name = f"q{len(self._asked)}"
@@ -114,6 +117,76 @@ class Asker:
                     continue
                 return home, replace(query, text=text, fn=stand.fn, which=True)
         return None
+
+    def _ask_tables(self, stuck: Sequence[Unresolved]) -> bool:
+        """Ask which methods on trait objects are in a table; whether anything was answered."""
+        by_unit: dict[Path, tuple[CrateDump, list[Query]]] = {}
+        for found in map(self._table_query, stuck):
+            if found is not None:
+                home, query = found
+                by_unit.setdefault(home.unit.record, (home, []))[1].append(query)
+        answered = False
+        for home, queries in by_unit.values():
+            answered |= self._put_tables(home, queries)
+        return answered
+
+    def _table_query(self, unresolved: Unresolved) -> tuple[CrateDump, Query] | None:
+        call = None if unresolved.fn is None else dyn_call(unresolved.fn)
+        if call is None or (key := (unresolved.crate, call.of)) in self._asked:
+            return None
+        self._asked.add(key)
+        name = f"T{len(self._asked)}"
+        for home in self._homes(unresolved.path, unresolved.reached):
+            unit = UnitRecord.load(home.unit.record)
+            try:
+                text = table_source(name, call, Names(unit.crate_name, unresolved.crate, self._externs))
+            except UnnameableError:
+                continue
+            return home, Query(name, key, _file(unit, unresolved.source.span), text, feature=TABLE_FEATURE)
+        return None
+
+    def _put_tables(self, home: CrateDump, queries: list[Query]) -> bool:
+        unit = UnitRecord.load(home.unit.record)
+        left: list[Query] = queries
+        while left:
+            overlay, dump = self._overlaid(home, unit, left)
+            try:
+                _ = dump.index
+            except ToolError as refusal:
+                output = refusal.output
+            else:
+                return False
+            found = read_tables(output, overlay, left)
+            if found:
+                self._resolver.methods.tables.update({q.key: found[q.name] for q in left if q.name in found})
+                return True
+            if not self._allow(home, unit, output):
+                faulty = refused_tables(output, overlay, left)
+                left = [query for query in left if query.name not in faulty] if faulty else []
+        return False
+
+    def _allow(self, home: CrateDump, unit: UnitRecord, output: str) -> bool:
+        """Have what rustc misses in its ``output`` public and enabled in later copies; whether that is new."""
+        exposed, features = allowed = self._allowed_in(home)
+        private = private_items(output, unit)
+        self._note_foreign(private)
+        exposed |= {item for item in private if item.file.is_relative_to(unit.source_dir)}
+        self._allowed[home.unit.record] = exposed, features | unstable_features(output)
+        return self._allowed[home.unit.record] != allowed
+
+    def _allowed_in(self, home: CrateDump) -> tuple[frozenset[Private], frozenset[str]]:
+        return self._allowed.get(home.unit.record, (frozenset[Private](), frozenset[str]()))
+
+    def _overlaid(
+        self, home: CrateDump, unit: UnitRecord, queries: Sequence[Query]
+    ) -> tuple[Overlay, CrateDump]:  # fmt: skip
+        """A copy of the crate's sources with the questions, and its dump."""
+        self._round += 1
+        exposed, features = self._allowed_in(home)
+        copies = self._overlays / home.unit.record.stem
+        overlay = make_overlay(unit.root_file, unit.source_dir, queries, copies, exposed, features=features)
+        work = self._documents / f"{home.unit.record.stem}-queries-{self._round}"
+        return overlay, CrateDump(home.unit, self._shim, work, self._numbers, (*_FLAGS, *overlay.flags()))
 
     def _constant_query(self, constant: Unevaluated) -> tuple[CrateDump, Query] | None:
         """The question for a constant's value; a promoted one has no name."""
@@ -198,22 +271,12 @@ class Asker:
     def _put(self, home: CrateDump, queries: list[Query]) -> bool:
         unit = UnitRecord.load(home.unit.record)
         left: list[Query] = queries
-        exposed, features = self._allowed.get(home.unit.record, (frozenset[Private](), frozenset[str]()))
         while left:
-            self._round += 1
-            copies = self._overlays / home.unit.record.stem
-            overlay = make_overlay(unit.root_file, unit.source_dir, left, copies, exposed, features=features)
-            work = self._documents / f"{home.unit.record.stem}-queries-{self._round}"
-            dump = CrateDump(home.unit, self._shim, work, self._numbers, (*_FLAGS, *overlay.flags()))
+            overlay, dump = self._overlaid(home, unit, left)
             try:
                 found = {query.name: chosen_level(dump.index, query.name, query.inside) for query in left}
             except ToolError as refusal:
-                found_private = private_items(refusal.output, unit)
-                self._note_foreign(found_private)
-                more = exposed | {item for item in found_private if item.file.is_relative_to(unit.source_dir)}
-                wanted = features | unstable_features(refusal.output)
-                if (more, wanted) != (exposed, features):
-                    exposed, features = self._allowed[home.unit.record] = more, wanted
+                if self._allow(home, unit, refusal.output):
                     continue
                 faulty = at_fault(refusal.output, overlay, left)
                 left = [query for query in left if query.name not in faulty] if faulty else []

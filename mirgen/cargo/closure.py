@@ -16,8 +16,10 @@ from mirgen.analysis.references import CalleeUse, References, allocations_of, re
 from mirgen.cargo.callee import PATH_HEAD, definition_path, parse_callee, short
 from mirgen.cargo.dump import CrateDump
 from mirgen.cargo.join import Ambiguous, find_body, find_promoted
+from mirgen.cargo.methods import Methods, dyn_call
+from mirgen.cargo.objects import Made, NotUnderstoodError, Objects
 from mirgen.ingest import Header
-from mirgen.mir.body import Alloc, Body, FnAlloc, FnKey, MemoryAlloc
+from mirgen.mir.body import Alloc, Body, FnAlloc, FnKey, MemoryAlloc, OtherAlloc
 from mirgen.mir.names import erase_regions
 from mirgen.mir.place import Constant, UnevaluatedConst
 from mirgen.mir.statement import SourceInfo, Span
@@ -30,12 +32,16 @@ STANDARD_CRATES = frozenset({"core", "alloc", "std"})
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A body and how it was reached: ``parent`` called it at ``source``."""
+    """A body and how it was reached: ``parent`` called it at ``source``.
+
+    ``is_made``: mirgen made the body, so that no inliner of rustc's gets at its calls.
+    """
 
     body: Body
     dump: CrateDump
     parent: Reached | None = None
     source: SourceInfo | None = None
+    is_made: bool = False
 
     @property
     def kernel(self) -> Reached:
@@ -66,14 +72,19 @@ class Unresolved:
     @property
     def may_be_inlined(self) -> bool:
         """Whether the call may vanish when rustc's inliner is given a larger budget."""
+        return not self.reached.is_made and self._is_open
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether rustc has a body for it, as far as can be told."""
         if self.reason in ("precompiled", "unknown"):
-            return "<impl " in self.path or "::<" in self.path
+            return any(part in self.path for part in ("<impl ", "::<", "dyn "))
         return self.reason in ("generic", "trait", "ambiguous")
 
     @property
     def may_be_asked(self) -> bool:
         """Whether a question can bring a body."""
-        return self.may_be_inlined or self.reason == "glue"
+        return self._is_open or self.reached.is_made or self.reason in ("glue", "table")
 
     @property
     def has_no_name(self) -> bool:
@@ -111,6 +122,13 @@ class KnownConstant:
     value: Constant | None
     body: Body | None = None
 
+    @property
+    def ty(self) -> Ty | None:
+        """The constant's type, where that is known."""
+        if self.body is not None:
+            return self.body.locals[0].ty
+        return None if self.value is None else self.value.const.ty
+
 
 @dataclass(slots=True)
 class Closure:
@@ -127,14 +145,20 @@ class Closure:
     )
     constants: dict[FnKey, KnownConstant] = field(default_factory=dict[FnKey, KnownConstant])
     unevaluated: dict[FnKey, Unevaluated] = field(default_factory=dict[FnKey, Unevaluated])
+    objects: Objects = field(kw_only=True)
 
 
 class Resolver:
     """Looks callees up in the dumps of a build's crates."""
 
-    def __init__(self, dumps: Callable[[str], list[CrateDump]], is_intrinsic: Callable[[str], bool]) -> None:
+    def __init__(
+        self, dumps: Callable[[str], list[CrateDump]], is_intrinsic: Callable[[str], bool],
+        externs: Iterable[str] = (),
+    ) -> None:  # fmt: skip
+        """``externs`` are the crates that others name by their own names."""
         self._dumps = dumps
         self.is_intrinsic = is_intrinsic
+        self.methods = Methods(frozenset(externs))
         #: Bodies that answer questions put to rustc (:mod:`mirgen.cargo.ask`).
         self.answers: dict[FnKey, tuple[CrateDump, Header]] = {}
         #: Values of constants that rustc's text has as paths only.
@@ -299,7 +323,7 @@ def is_standard_panic(use: CalleeUse) -> bool:
 
 def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
     """Everything that ``roots`` reach.  Bodies are read in rounds, one call of the shim per crate and round."""
-    closure = Closure()
+    closure = Closure(objects=Objects(resolver.methods))
     queue = list(roots)
     seen_unresolved: set[FnKey] = set()
     while queue:
@@ -321,8 +345,12 @@ def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
                 if key in closure.functions or key in requested or key in seen_unresolved:
                     continue
                 if resolver.is_intrinsic(use.fn.path) or is_standard_panic(use):
+                    closure.objects.note_reading(use)
                     continue
-                found = resolver.find(item, reached.dump)
+                found = _dispatched(item, use, reached, closure) or resolver.find(item, reached.dump)
+                if isinstance(found, Made):
+                    closure.functions[key] = _made(found)
+                    continue
                 if isinstance(found, str) and use.doomed and not use.called:
                     closure.empty_addresses.append((reached.body, use.fn.path))
                 elif isinstance(found, str):
@@ -354,8 +382,52 @@ def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
                     )
                 else:
                     computed.append(holder)
-        queue = [*_read(wanted, closure), *computed]
+            _note_objects(refs, reached, closure)
+        queue = [*_read(wanted, closure), *computed, *_shims(closure)]
     return closure
+
+
+def _dispatched(item: FnDefTy | ClosureTy, use: CalleeUse, reached: Reached, closure: Closure) -> Made | str | None:
+    """The function made for what is called on a trait object, or the reason's tag why there is none; ``None`` for any
+    other function."""
+    if isinstance(item, ClosureTy):
+        return None
+    objects = closure.objects
+    glue = objects.drop_glue(item, reached, use.source)
+    call = dyn_call(item)
+    if glue is not None or call is None:
+        return glue
+    is_virtual = objects.methods.is_virtual(item, call)
+    if is_virtual is None:
+        return "table"
+    try:
+        return objects.method(item, call, reached, use.source) if is_virtual else None
+    except NotUnderstoodError:
+        return "dyn"
+
+
+def _made(found: Made) -> Reached:
+    return Reached(found.body, found.dump, found.parent, found.source, is_made=True)
+
+
+def _note_objects(refs: References, reached: Reached, closure: Closure) -> None:
+    """Take over the trait objects that a body makes."""
+    constants: dict[FnKey, Ty] = {}
+    for const, _ in refs.unevaluated:
+        key = (reached.dump.crate, const.full_path)
+        known = closure.constants.get(key)
+        if known is not None and (ty := known.ty) is not None:
+            constants[key] = ty
+    closure.objects.note_casts(reached, refs.casts, constants)
+
+
+def _shims(closure: Closure) -> list[Reached]:
+    """The bodies behind trait objects' methods that have come to be wanted."""
+    new: list[Reached] = []
+    for made in closure.objects.wanted():
+        reached = closure.functions[made.key] = _made(made)
+        new.append(reached)
+    return new
 
 
 def _glue(refs: References, reached: Reached, resolver: Resolver, closure: Closure) -> list[CalleeUse]:
@@ -404,6 +476,8 @@ def _allocations(
         alloc = closure.allocs[number] = reached.dump.allocs[number]
         if isinstance(alloc, MemoryAlloc):
             stack.extend(relocation.alloc for relocation in alloc.relocations)
+        elif isinstance(alloc, OtherAlloc) and alloc.what == "vtable":
+            closure.objects.note_table(number, alloc, reached)  # else lowering refuses it
         elif isinstance(alloc, FnAlloc):
             key = (reached.dump.crate, alloc.instance)
             if key in closure.functions or key in requested or key in unresolved:

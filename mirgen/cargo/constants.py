@@ -140,18 +140,22 @@ def constant_value(body: Body, allocs: dict[int, Alloc]) -> IndirectConst | None
 
 
 def evaluate(
-    constants: Mapping[FnKey, KnownConstant], layouts: LayoutTable, allocs: dict[int, Alloc], numbers: AllocNumbers
-) -> dict[FnKey, Operand]:
-    """Values of all ``constants`` that have one; what the bodies of promoted ones make is added to ``allocs``."""
+    constants: Mapping[FnKey, KnownConstant], layouts: LayoutTable, allocs: dict[int, Alloc], numbers: AllocNumbers,
+    tables: Mapping[tuple[str, str], int],
+) -> dict[FnKey, Operand]:  # fmt: skip
+    """Values of all ``constants`` that have one; what the bodies of promoted ones make is added to ``allocs``.
+
+    ``tables`` are those of trait objects, by ``Ty.key``.
+    """
     values: dict[FnKey, Operand] = {}
     for key in constants:
-        _evaluate(key, constants, layouts, allocs, numbers, values)
+        _evaluate(key, constants, layouts, allocs, numbers, tables, values)
     return values
 
 
 def _evaluate(
     key: FnKey, constants: Mapping[FnKey, KnownConstant], layouts: LayoutTable, allocs: dict[int, Alloc],
-    numbers: AllocNumbers, values: dict[FnKey, Operand],
+    numbers: AllocNumbers, tables: Mapping[tuple[str, str], int], values: dict[FnKey, Operand],
 ) -> Constant | None:  # fmt: skip
     known = constants.get(key)
     if known is None:
@@ -162,7 +166,8 @@ def _evaluate(
         try:
             value = fold_body(
                 known.body, layouts, allocs, numbers.new,
-                lambda const: _evaluate((crate, const.full_path), constants, layouts, allocs, numbers, values),
+                lambda const: _evaluate((crate, const.full_path), constants, layouts, allocs, numbers, tables, values),
+                tables,
             )  # fmt: skip
         except NotLiteralError:
             return None

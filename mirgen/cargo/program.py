@@ -16,6 +16,7 @@ from mirgen.cargo.expose import ExposureNeededError, withdraw
 from mirgen.cargo.instantiate import Instantiator
 from mirgen.cargo.kernels import MarkedKernel, find_kernels
 from mirgen.cargo.layouts import ask_layouts
+from mirgen.cargo.objects import make_tables
 from mirgen.cargo.options import CargoOptions
 from mirgen.cargo.unresolved import unresolved_diagnostic
 from mirgen.cargo.versions import refuse_mixed_versions
@@ -101,12 +102,12 @@ class _Closer:
         self._failures: dict[tuple[str, str], str] = {}
         self._variants: dict[tuple[str, int], list[CrateDump]] = {}
         self._effort = dict.fromkeys(self._units, 0)
-        self._resolver = Resolver(self._current, is_intrinsic)
+        externs = (*self._units, *STANDARD_CRATES)
+        self._resolver = Resolver(self._current, is_intrinsic, externs)
         overlays = build.work_dir / "overlays"
         self._asker = Asker(
             self._resolver, build.shim, self._documents, overlays, self._numbers, self._units, self._current
         )  # fmt: skip
-        externs = (*self._units, *STANDARD_CRATES)
         self._instantiator = Instantiator(
             self._resolver, lambda: self._root, build.shim, self._documents, self._numbers, externs
         )  # fmt: skip
@@ -250,16 +251,23 @@ class _Closer:
             )
             kernels.append(Kernel(mark.name, key, params, body.span))
         constants = {key: known for _, closure in chosen.values() for key, known in closure.constants.items()}
-        self._ask_layouts(self._held(functions, constants))
+        objects = [closure.objects for _, closure in chosen.values()]
+        self._ask_layouts((*self._held(functions, constants), *(held for each in objects for held in each.held())))
         allocs = {n: a for _, closure in chosen.values() for n, a in closure.allocs.items()}
+        tables = make_tables(objects, self._resolver.methods, self._layouts, allocs, self._numbers)
         empty = _empty_addresses(chosen)
         program = Program(
             kernels=tuple(kernels),
-            functions={key: empty.get(id(reached.body), reached.body) for key, reached in functions.items()},
+            functions={
+                **{key: empty.get(id(reached.body), reached.body) for key, reached in functions.items()},
+                **tables.functions,
+            },
             allocs=allocs,
-            constants=evaluate(constants, self._layouts, allocs, self._numbers),
+            constants=evaluate(constants, self._layouts, allocs, self._numbers, tables.allocs),
             target=self._build.target,
             compiler=f"rustc {self._build.toolchain.release}",
+            tables=tables.allocs,
+            targets=tables.targets,
         )
         return ClosedProgram(
             program,

@@ -36,8 +36,16 @@ _REASONS = {
         "make them `#![no_std]` (a dependency's feature `std` is often a default one: `default-features = false`)",
     ),
     "dyn": (
-        "which function a trait object's method is stands in a table, and rustc's text does not show what is in it",
+        "it is called on a trait object in a way that is not understood (its receiver, or what it takes and gives)",
         "make the function generic over the trait (`impl Trait`, `<T: Trait>`), or use an enum of the types",
+    ),
+    "table": (
+        "it is called on a trait object, and rustc cannot be asked whether the object's table holds it",
+        "call the method through a trait object of its own trait, or make the function generic over the trait",
+    ),
+    "object": (
+        "a trait object's table needs it, and rustc gave no body that it could be",
+        "mark the implementation `#[inline]`, or make the function that takes the object generic over the trait",
     ),
     "trait": (
         "which implementation this trait call means was not printed by rustc",
@@ -54,6 +62,10 @@ _REASONS = {
 }  # fmt: skip
 
 
+#: Reasons that are the same whether a trait object's table or a call needs the function.
+_ALWAYS = frozenset({"precompiled", "with_std", "simd", "glue", "dyn", "table"})
+
+
 def unresolved_diagnostic(
     kernel: str, unresolved: Unresolved, build: CargoBuild, in_the_way: str | None = None
 ) -> Diagnostic:
@@ -61,12 +73,12 @@ def unresolved_diagnostic(
     generic body was at hand."""
     from mirgen.diagnostics import user_location
 
-    is_dyn = unresolved.path.startswith(("<dyn ", "<(dyn "))
-    reason, help_text = _REASONS["dyn" if is_dyn else _reason(unresolved, build)]
+    tag = _reason(unresolved, build)
+    reason, help_text = _REASONS[tag]
     chain = " -> ".join(readable(name) for name in unresolved.reached.chain())
     where = user_location(unresolved.reached.body, unresolved.source)
     return Diagnostic(
-        code="MG0310" if is_dyn else "MG0201",
+        code="MG0310" if tag in ("dyn", "table", "object") else "MG0201",
         message=f"kernel `{kernel}` calls `{readable(unresolved.path)}`, which has no body to compile",
         location=where,
         label="called from here",
@@ -83,6 +95,6 @@ def _reason(unresolved: Unresolved, build: CargoBuild) -> str:
     """The key of the reason: a generic function of a library without MIR is the library's lack."""
     has_core = any(unit.crate_name == "core" for unit in build.units)
     if unresolved.reason not in ("generic", "precompiled") or not unresolved.is_standard or has_core:
-        return unresolved.reason
+        return "object" if unresolved.reached.is_made and unresolved.reason not in _ALWAYS else unresolved.reason
     with_std = build.target == build.toolchain.host and build.toolchain.library is not None
     return "with_std" if with_std else "precompiled"

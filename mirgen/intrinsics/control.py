@@ -122,8 +122,6 @@ def table() -> Table:
         "prefetch_read_instruction": Intrinsic(_nothing, "hint, ignored"),
         "prefetch_write_instruction": Intrinsic(_nothing, "hint, ignored"),
         "catch_unwind": refusal("MG0375", "panics end the kernel; nothing can catch them"),
-        "vtable_size": refusal("MG0352", "trait objects are not supported on the GPU"),
-        "vtable_align": refusal("MG0352", "trait objects are not supported on the GPU"),
         "va_start": refusal("MG0343", "variadic functions do not exist on the device"),
         "va_arg": refusal("MG0343", "variadic functions do not exist on the device"),
         "va_copy": refusal("MG0343", "variadic functions do not exist on the device"),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from llvmlite import ir
+
 from mirgen.intrinsics.registry import Intrinsic, Table
 from mirgen.intrinsics.support import address, argument, immediate, pointee, scalar
 from mirgen.lower import types
 from mirgen.lower.arith import offset, scaled
 from mirgen.lower.callsite import CallSite
 from mirgen.lower.context import FunctionContext
+from mirgen.lower.objects import align_of_object, size_of_object
 from mirgen.lower.operand import zst
 from mirgen.lower.value import Pair, Scalar, Value, is_unsized, is_zst
-from mirgen.mir.ty import ArrayTy, PointerTy, SliceTy, StrTy, Ty
+from mirgen.mir.ty import ArrayTy, DynTy, PointerTy, SliceTy, StrTy, Ty
 
 
 def _offset(fx: FunctionContext, call: CallSite) -> Value:
@@ -93,10 +96,17 @@ def _size_of_val(fx: FunctionContext, call: CallSite) -> Value:
     layout = fx.layout(ty)
     if not is_unsized(layout):
         return scalar(call, types.usize(layout.size))
+    meta = _metadata_of(fx, call, ty)
+    if isinstance(ty, DynTy):
+        return scalar(call, size_of_object(fx, meta))
+    return scalar(call, scaled(fx.b, meta, _element_size(fx, call, ty), signed=False))
+
+
+def _metadata_of(fx: FunctionContext, call: CallSite, ty: Ty) -> ir.Value:
     value = argument(fx, call, 0)
     if not isinstance(value, Pair):
         raise fx.internal(f"{call.path} of a thin pointer to `{ty.text}`")
-    return scalar(call, scaled(fx.b, value.second, _element_size(fx, call, ty), signed=False))
+    return value.second
 
 
 def _element_size(fx: FunctionContext, call: CallSite, ty: Ty) -> int:
@@ -112,9 +122,19 @@ def _element_size(fx: FunctionContext, call: CallSite, ty: Ty) -> int:
 def _align_of_val(fx: FunctionContext, call: CallSite) -> Value:
     ty = pointee(fx, call, 0)
     layout = fx.layout(ty)
+    if isinstance(ty, DynTy):
+        return scalar(call, align_of_object(fx, _metadata_of(fx, call, ty)))
     if is_unsized(layout):
         _element_size(fx, call, ty)
     return scalar(call, types.usize(layout.align))
+
+
+def _vtable_size(fx: FunctionContext, call: CallSite) -> Value:
+    return scalar(call, size_of_object(fx, address(fx, call, 0)))
+
+
+def _vtable_align(fx: FunctionContext, call: CallSite) -> Value:
+    return scalar(call, align_of_object(fx, address(fx, call, 0)))
 
 
 def _discriminant(fx: FunctionContext, call: CallSite) -> Value:
@@ -141,8 +161,10 @@ def table() -> Table:
         "ptr_metadata": Intrinsic(_metadata),
         "aggregate_raw_ptr": Intrinsic(_aggregate),
         "slice_get_unchecked": Intrinsic(_slice_get_unchecked),
-        "size_of_val": Intrinsic(_size_of_val, "slices and `str`; no trait objects"),
-        "align_of_val": Intrinsic(_align_of_val, "slices and `str`; no trait objects"),
-        "min_align_of_val": Intrinsic(_align_of_val, "slices and `str`; no trait objects"),
+        "size_of_val": Intrinsic(_size_of_val, "slices, `str` and trait objects, not inside structs"),
+        "align_of_val": Intrinsic(_align_of_val, "slices, `str` and trait objects, not inside structs"),
+        "min_align_of_val": Intrinsic(_align_of_val, "slices, `str` and trait objects, not inside structs"),
+        "vtable_size": Intrinsic(_vtable_size),
+        "vtable_align": Intrinsic(_vtable_align),
         "discriminant_value": Intrinsic(_discriminant),
     }

@@ -1,4 +1,4 @@
-"""Layouts that follow from the language alone: primitives, pointers, arrays, slices, functions, unit.
+"""Layouts that follow from the language alone: primitives, pointers, arrays, slices, trait objects, functions, unit.
 
 rustc's own layout wins where the table has one; these stand in for types that nobody needs to ask about.
 """
@@ -90,7 +90,9 @@ def builtin_layout(ty: Ty, lookup: Callable[[Ty], Layout | None]) -> Layout | No
             return None if inner is None else _unsized(inner.align, inner.size)
         case StrTy():
             return _unsized(1, 1)
-        case TupleTy() | ArrayTy() | AdtTy() | ClosureTy() | DynTy() | UnsupportedTy():
+        case DynTy():
+            return _unsized(1, 0)
+        case TupleTy() | ArrayTy() | AdtTy() | ClosureTy() | UnsupportedTy():
             return None
 
 

@@ -48,8 +48,9 @@ def lower_module(
     module.triple, module.data_layout = target.triple, target.data_layout
     cx = ModuleContext(program, layouts, target, module, intrinsics, annotate=annotate)
     calls = {key: (*_callees(body), *_glue(cx, body)) for key, body in program.functions.items()}
-    _reach(cx, calls)
-    _declare(cx, calls)
+    reached = {key: (*map(_key, tys), *program.targets.get(key, ())) for key, tys in calls.items()}
+    _reach(cx, reached)
+    _declare(cx, _suspending(cx, calls, reached))
     lines = DebugInfo(module) if debug else None
     _define(cx, lines)
     kernels = _kernels(cx, lines)
@@ -94,7 +95,7 @@ def _key(ty: Ty) -> FnKey:
     return (ty.crate, ty.path) if isinstance(ty, FnDefTy | ClosureTy) else (ty.crate, ty.text)
 
 
-def _reach(cx: ModuleContext, calls: dict[FnKey, tuple[Ty, ...]]) -> None:
+def _reach(cx: ModuleContext, calls: dict[FnKey, tuple[FnKey, ...]]) -> None:
     """Fills ``reached_from`` and ``kernel_of``, nearest to a kernel first."""
     queue: deque[FnKey] = deque()
     for kernel in cx.program.kernels:
@@ -104,23 +105,24 @@ def _reach(cx: ModuleContext, calls: dict[FnKey, tuple[Ty, ...]]) -> None:
             queue.append(kernel.body)
     while queue:
         key = queue.popleft()
-        for ty in calls.get(key, ()):
-            callee = _key(ty)
+        for callee in calls.get(key, ()):
             if callee not in cx.reached_from and callee in cx.program.functions:
                 cx.reached_from[callee] = key
                 cx.kernel_of[callee] = cx.kernel_of[key]
                 queue.append(callee)
 
 
-def _suspending(cx: ModuleContext, calls: dict[FnKey, tuple[Ty, ...]]) -> set[FnKey]:
+def _suspending(
+    cx: ModuleContext, calls: dict[FnKey, tuple[Ty, ...]], reached: dict[FnKey, tuple[FnKey, ...]]
+) -> set[FnKey]:  # fmt: skip
     """The functions from which a barrier or warp operation can be reached."""
     callers: dict[FnKey, list[FnKey]] = {}
-    found: set[FnKey] = set()
-    for key, tys in calls.items():
-        for ty in tys:
-            callers.setdefault(_key(ty), []).append(key)
-            if isinstance(ty, FnDefTy) and cx.target.suspends(ty.path):
-                found.add(key)
+    for key, callees in reached.items():
+        for callee in callees:
+            callers.setdefault(callee, []).append(key)
+    found = {
+        key for key, tys in calls.items() if any(isinstance(ty, FnDefTy) and cx.target.suspends(ty.path) for ty in tys)
+    }  # fmt: skip
     stack = list(found)
     while stack:
         for caller in callers.get(stack.pop(), ()):
@@ -133,8 +135,7 @@ def _suspending(cx: ModuleContext, calls: dict[FnKey, tuple[Ty, ...]]) -> set[Fn
 # ---- declarations --------------------------------------------------------------------------------------------
 
 
-def _declare(cx: ModuleContext, calls: dict[FnKey, tuple[Ty, ...]]) -> None:
-    suspending = _suspending(cx, calls)
+def _declare(cx: ModuleContext, suspending: set[FnKey]) -> None:
     kernel_names = {kernel.name for kernel in cx.program.kernels}
     by_body: dict[int, ir.Function] = {}
     for key, body in cx.program.functions.items():

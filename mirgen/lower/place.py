@@ -19,6 +19,7 @@ from mirgen.layout.data import Scalar as ScalarLayout
 from mirgen.lower import types
 from mirgen.lower.builtin import array_layout
 from mirgen.lower.context import FunctionContext
+from mirgen.lower.objects import align_of_object, aligned
 from mirgen.lower.operand import dangling, load_value, offset_align, spill, store_value
 from mirgen.lower.repr import convert_scalar, extract_part, field_offset, reinterpret
 from mirgen.lower.value import Memory, Pair, Place, Scalar, Value, is_unsized, is_zst
@@ -34,11 +35,9 @@ from mirgen.mir.place import (
     Subslice,
 )  # fmt: skip
 from mirgen.mir.place import Place as MirPlace
-from mirgen.mir.ty import AdtTy, ArrayTy, DynTy, PointerTy, SliceTy, Ty
+from mirgen.mir.ty import AdtTy, ArrayTy, PointerTy, SliceTy, Ty
 from mirgen.mir.tyof import array_of
 
-#: What a trait object's place is known to be: nothing of it can be read.
-_DYN = Layout(0, 1, ReprMemory(False), FieldsUnion(0), VariantsSingle(0), False)
 #: Stands for the pointer of a thin ``&T`` in conversions; its valid range is of no interest here.
 _POINTER = ScalarLayout("pointer", False, True, 0, 2**64 - 1)
 _USIZE = ScalarLayout("i64", False, True, 0, 2**64 - 1)
@@ -204,7 +203,7 @@ def _project(fx: FunctionContext, at: Place, proj: Projection) -> Place:
 def deref(fx: FunctionContext, pointer: Value, ty: Ty) -> Place:
     """The place that ``pointer``, of the reference or raw pointer type ``ty``, points to."""
     pointee = _pointee(fx, ty)
-    layout = _DYN if isinstance(pointee, DynTy) else fx.layout(pointee)
+    layout = fx.layout(pointee)
     match pointer, pointer.layout.repr:
         case Scalar(value), ReprScalar(scalar) if not is_unsized(layout):
             return Place(convert_scalar(fx, value, scalar, _POINTER), layout, pointee, layout.align)
@@ -231,14 +230,15 @@ def _pointee(fx: FunctionContext, ty: Ty) -> Ty:
 
 
 def _field(fx: FunctionContext, at: Place, index: int, ty: Ty) -> Place:
-    layout = _DYN if isinstance(ty, DynTy) else fx.layout(ty)
+    layout = fx.layout(ty)
     offset = field_offset(fx, at.layout, index)
     meta = at.meta if is_unsized(layout) else None
     if is_unsized(layout):
         if meta is None:
             raise fx.internal(f"field {index} of `{at.ty.text}` is unsized and the place has no length")
-        if meta.type == types.PTR:  # its offset depends on the alignment that the vtable holds
-            raise fx.unsupported("MG0310", f"trait objects (inside `{at.ty.text}`) are not supported on the device")
+        if meta.type == types.PTR:
+            ptr = fx.b.gep(at.ptr, [aligned(fx, types.usize(offset), align_of_object(fx, meta))], inbounds=True)
+            return Place(ptr, layout, ty, layout.align, meta)
     return Place(fx.offset(at.ptr, offset), layout, ty, offset_align(at.align, offset), meta)
 
 

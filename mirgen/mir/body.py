@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from mirgen.mir.place import Operand
@@ -136,6 +136,9 @@ class Program:
 
     ``functions`` maps callee texts (per crate) to bodies; two keys may share one body.  ``allocs`` is one
     numbering over all crates.  ``constants`` gives values of constants that rustc's text left as paths.
+
+    ``tables`` are the allocations that are trait objects' tables, by ``Ty.key``; ``targets`` says of each function that
+    calls through one which it may call (:mod:`mirgen.analysis.objects`).
     """
 
     kernels: tuple[Kernel, ...]
@@ -144,3 +147,5 @@ class Program:
     constants: dict[FnKey, Operand]
     target: str
     compiler: str
+    tables: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+    targets: dict[FnKey, frozenset[FnKey]] = field(default_factory=dict[FnKey, frozenset[FnKey]])

@@ -70,11 +70,9 @@ class Lane:
         return self.name
 
 
-#: The codes with which a kernel is refused that needs what its lane does not offer.  No lane offers yet: trait objects'
-#: tables (``dyn``).
+#: The codes with which a kernel is refused that needs what its lane does not offer.
 REFUSALS: Final = {
     "core": frozenset({"MG0201"}),
-    "dyn": frozenset({"MG0310"}),
 }
 
 

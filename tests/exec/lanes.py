@@ -34,7 +34,8 @@ OTHER_LANES: dict[str, tuple[str, ...]] = {
     "block_reduce": ("block_sum",),
     "params": ("nested", "array_u128", "choice"),
     "iterators": ("a1", "b3", "b6", "helper"),
-    "leftovers": ("closures", "traits"),
+    "lang": ("dynk", "captures"),
+    "leftovers": ("closures", "traits", "supertraits", "callables"),
 }
 
 

@@ -128,7 +128,6 @@ def test_endings(call: Calls) -> None:
         ("core::intrinsics::simd::simd_add::<T>", "SIMD"),
         ("core::intrinsics::simd_add::<T>", "SIMD"),
         ("core::intrinsics::needs_drop::<u8>", "constant"),
-        ("core::intrinsics::vtable_size", "trait objects"),
         ("core::intrinsics::brand_new::<u8>", "brand_new"),
     ],
 )

@@ -196,10 +196,14 @@ def test_discriminants(call: Calls) -> None:
 
 def test_refusals(call: Calls) -> None:
     ty = call.ty
-    empty = ty.ptr(ty.unit)
+    empty, slice_ = ty.ptr(ty.unit), ty.slice(ty.u8)
+    unsized = ty.adt("Tail", slice_)
+    ty.layouts[unsized.key] = ty.layout(slice_)
+    tail = ty.ptr(unsized)
+    ty.layouts[tail.key] = ty.layout(ty.ptr(slice_))
     for path, args, result, words in (
         ("ptr_offset_from::<()>", [empty, empty], ty.isize, "zero-sized"),
-        ("size_of_val::<dyn Debug>", [ty.ptr(ty.dyn("Debug"))], ty.usize, "not known on the device"),
+        ("size_of_val::<Tail<[u8]>>", [tail], ty.usize, "the size of `Tail<\\[u8\\]>` is not known on the device"),
     ):
         with pytest.raises(UnsupportedError, match=words):
             call.host.lower(call.body(f"core::intrinsics::{path}", args, result))

@@ -42,10 +42,14 @@ CODES = (
     ),
     code(
         "MG0310",
-        "trait objects are not supported on the device",
+        "a trait object is used in a way that is not supported",
         """
-        A `dyn Trait` value carries a pointer to a table of functions, and rustc's text does not say what stands in the
-        table. Make the function generic over the trait (`impl Trait`, `<T: Trait>`), or use an enum of the types.
+        Methods, supertraits, closures, sizes and drops of a `dyn Trait` work. What does not: a method whose receiver is
+        none of `&self`, `&mut self`, `self: Pin<..>` or a raw pointer; a method for which rustc gave no body (its
+        implementation is neither inlined nor can it be named); a method of another trait that is implemented for the
+        `dyn` itself, where the types cannot be named; an object in the last field of a packed struct. Make the function
+        generic over the trait (`impl Trait`, `<T: Trait>`), mark the implementation `#[inline]`, or use an enum of the
+        types.
         """,
     ),
     code(
@@ -169,19 +173,12 @@ CODES = (
         """,
     ),
     code(
-        "MG0352",
-        "a reference becomes a trait object",
-        """
-        The same as MG0310: trait objects are not supported on the device. The place shown is where the reference to a
-        concrete type is turned into a `&dyn Trait`. Make the receiver generic, or use an enum of the types.
-        """,
-    ),
-    code(
         "MG0353",
         "an unsizing coercion is not supported",
         """
-        References and raw pointers to arrays become slices; other unsizing (a user's own pointer type, a struct whose
-        last field is unsized) is not supported. Convert the inner reference instead.
+        References and raw pointers to arrays become slices and those to other types trait objects, also where that is
+        the last field of a struct; other unsizing (a user's own pointer type) is not supported. Convert the inner
+        reference instead.
         """,
     ),
     code(

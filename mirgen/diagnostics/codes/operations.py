@@ -28,9 +28,10 @@ CODES = (
         "MG0363",
         "a constant refers to something that the device does not have",
         """
-        A constant holds the address of a vtable, of a foreign static, of a type's identity or of memory that is gone.
-        Vtables belong to trait objects: see MG0310. Foreign statics (`extern "C" { static X: .. }`) live in the
-        host's process only: pass their value as an argument.
+        A constant holds the address of a foreign static, of a type's identity, of memory that is gone, or of the table
+        of a trait object whose type cannot be told from rustc's text (a closure's): make the object in a function
+        instead. Foreign statics (`extern "C" { static X: .. }`) live in the host's process only: pass their value as an
+        argument.
         """,
     ),
     code(
@@ -85,7 +86,8 @@ CODES = (
         "MG0374",
         "the size of a value is not known on the device",
         """
-        `size_of_val` or `align_of_val` of a trait object asks its vtable, which the device does not have: see MG0310.
+        `size_of_val` works on slices, `str` and trait objects, and `align_of_val` too. On a struct whose last field is
+        one of them (`struct S { a: u8, tail: [u16] }`) it is not supported: ask the field.
         """,
     ),
     code(

@@ -47,8 +47,9 @@ def check_assign(cx: Context, place: p.Place, rvalue: r.Rvalue) -> None:
                 dest, binary_ty(cx, op, cx.operand(left), cx.operand(right), dest), "the destination and result are"
             )
         case r.UnaryOp(op, operand):
-            cx.same(dest, unary_ty(op, cx.operand(operand)), "the destination and the result are")
-            if op == "PtrMetadata" and isinstance(dest, t.PointerTy):
+            of = cx.operand(operand)
+            cx.same(dest, unary_ty(op, of), "the destination and the result are")
+            if op == "PtrMetadata" and isinstance(dest, t.PointerTy) and not _is_object(of):
                 raise Fault(f"metadata is no `{dest.text}`")
         case r.Discriminant(of):
             cx.place(of)
@@ -83,6 +84,11 @@ def check_assign(cx: Context, place: p.Place, rvalue: r.Rvalue) -> None:
         case r.WrapBinder(operand, ty):
             cx.operand(operand)
             cx.same(dest, ty, "the sides are")
+
+
+def _is_object(ty: t.Ty | None) -> bool:
+    """Whether it is a pointer to a trait object, whose metadata mirgen's own bodies take as a pointer."""
+    return isinstance(ty, t.PointerTy) and isinstance(ty.pointee, t.DynTy)
 
 
 def _refuse(ty: t.Ty, what: str) -> None:
