@@ -283,7 +283,7 @@ class Substitution:
         match new:
             case {"kind": "unevaluated", "path": str(path)} | {"kind": "adt", "path": str(path)}:
                 new["path"] = self._spell(path)
-            case {"kind": "ty_const", "text": str(text)}:
+            case {"kind": "ty_const", "text": str(text)} if not text.startswith("ValTree(Branch("):
                 return self._constant(text)
             case {"kind": "repeat", "count": None}:
                 raise NotSubstitutedError("an array of a generic length is made")

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from mirgen.errors import InvalidInputError
 from mirgen.ingest import wire
 from mirgen.ingest.decode import parse_decimal
+from mirgen.ingest.literals import Literals
 from mirgen.mir import body as m
 from mirgen.mir import place as p
 from mirgen.mir import rvalue as r
@@ -39,12 +40,15 @@ class BodyReader:
     """
 
     def __init__(
-        self, crate: str, types: Sequence[t.Ty], spans: Sequence[s.Span], alloc_ids: Mapping[int, int]
-    ) -> None:
+        self, crate: str, types: Sequence[t.Ty], spans: Sequence[s.Span], alloc_ids: Mapping[int, int],
+        next_alloc: int,
+    ) -> None:  # fmt: skip
+        """Literals that the text has no allocations for get some, numbered from ``next_alloc``."""
         self.crate = crate
         self._types = types
         self._spans = spans
         self._alloc_ids = alloc_ids
+        self._literals = Literals(next_alloc)
         self._locals = 0
         self._blocks = 0
         self._scopes = 0
@@ -70,6 +74,11 @@ class BodyReader:
             ),
             wire.WrapBinder: lambda w: r.WrapBinder(self.operand(w.operand), self.ty(w.ty)),
         }
+
+    @property
+    def literals(self) -> dict[int, m.MemoryAlloc]:
+        """The allocations made so far."""
+        return self._literals.allocs
 
     # ---- indices
 
@@ -166,7 +175,9 @@ class BodyReader:
             case wire.UnevaluatedConst():
                 return p.UnevaluatedConst(w.path, w.promoted, None if w.ty is None else self.ty(w.ty))
             case wire.TyConst():
-                return p.TyConst(w.text, None if w.ty is None else self.ty(w.ty))
+                ty = None if w.ty is None else self.ty(w.ty)
+                literal = None if ty is None else self._literals.of(w.text, ty)
+                return literal or p.TyConst(w.text, ty)
 
     def operand(self, w: wire.Operand) -> p.Operand:
         if isinstance(w, wire.PlaceOperand):

@@ -40,7 +40,7 @@ def _unit(document: wire.MirDocument, first_alloc: int) -> MirUnit:
     types = resolve_types(document.types, crate)
     spans = resolve_spans(document.spans, document.files)
     ids = number_allocs(document.allocs, first_alloc)
-    reader = BodyReader(crate, types, spans, ids)
+    reader = BodyReader(crate, types, spans, ids, first_alloc + len(ids))
     bodies = tuple([reader.body(w, f"bodies[{i}]") for i, w in enumerate(document.bodies)])
     consts, unknown = _trivial_consts(document.trivial_consts, reader, ids)
     return MirUnit(
@@ -54,7 +54,7 @@ def _unit(document: wire.MirDocument, first_alloc: int) -> MirUnit:
         bodies=bodies,
         trivial_consts=consts,
         unknown_consts=unknown,
-        allocs=resolve_allocs(document, ids),
+        allocs=resolve_allocs(document, ids) | reader.literals,
     )
 
 
