@@ -5,8 +5,10 @@ trait: the type's size, its alignment, and a word for every method that is calle
 of a trait is one of its supertraits too, without another table.
 
 A method called on ``dyn Trait`` becomes a function of the program, the *dispatcher*, whose body takes the word out of
-the table and calls what it points at: a *shim*, whose body calls the method of the one type.  Both are ordinary MIR, so
-that every later stage sees ordinary calls, function pointers and drops.
+the table and calls what it stands for: a *shim*, whose body calls the method of the one type.  A word is a shim's
+address; where there are few, or where one of them waits at a barrier (which a function called by its address cannot do
+in the simulator), it is a shim's number.  Dispatchers and shims are ordinary MIR, so that every later stage sees
+ordinary calls, function pointers and drops.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from dataclasses import dataclass, replace
 from mirgen.mir import place as p
 from mirgen.mir import rvalue as r
 from mirgen.mir import statement as s
-from mirgen.mir.body import Block, Body, Local, Scope
+from mirgen.mir.body import Block, Body, FnKey, Local, Scope
 from mirgen.mir.ty import (
     AdtTy,
     ArrayTy,
@@ -114,6 +116,12 @@ class Signature:
     output: Ty
     abi: str = "Rust"
 
+    @staticmethod
+    def of(body: Body) -> Signature:
+        """That of a dispatcher."""
+        output, receiver, *args = (local.ty for local in body.locals[: body.arg_count + 1])
+        return Signature(receiver, tuple(args), output)
+
     @property
     def inputs(self) -> tuple[Ty, ...]:
         return self.receiver, *self.args
@@ -133,19 +141,19 @@ def drop_signature(pointer: PointerTy) -> Signature:
 
 def dispatcher(name: str, crate: str, signature: Signature, slot: int) -> Body:
     """The function ``name`` that a call on a trait object is: it calls what word ``slot`` of the table points at."""
-    function, usize = signature.pointer, IntTy("usize", crate, 64, False)
-    words = PointerTy(f"*const {function.text}", crate, function, False, False)
     make = _Maker(name, crate, signature.output, signature.inputs)
-    receiver = p.Place(1)
-    if isinstance(signature.receiver, AdtTy):  # a `Pin`, whose only field it is
-        receiver = p.Place(1, (p.Field(0, signature.receiver.args[0]),))
-    data = make.let(_thin(crate), r.Cast("PtrToPtr", p.Copy(receiver), _thin(crate)))
-    table = make.let(words, r.UnaryOp("PtrMetadata", p.Copy(receiver)))
-    number = p.Constant(p.ScalarConst(usize, _HEAD + slot, WORD))
-    word = make.let(words, r.BinaryOp("Offset", p.Copy(table), number))
-    target = make.let(function, r.Use(p.Copy(p.Place(word.local, (p.Deref(),)))))
-    args = (p.Copy(data), *(p.Move(p.Place(2 + i)) for i in range(len(signature.args))))
+    data, target = make.taking(signature, slot, signature.pointer)
+    args = (p.Copy(data), *make.rest)
     return make.calling(p.Copy(target), args, diverges=isinstance(signature.output, NeverTy))
+
+
+def choosing_dispatcher(
+    name: str, crate: str, signature: Signature, slot: int, targets: Sequence[FnKey]
+) -> Body:  # fmt: skip
+    """The same where the word is a number: the place of a shim among ``targets``, or a larger one for none."""
+    make = _Maker(name, crate, signature.output, signature.inputs)
+    data, number = make.taking(signature, slot, IntTy("usize", crate, 64, False))
+    return make.choosing(p.Copy(number), [(*key, signature.pointer.sig) for key in targets], (p.Copy(data), *make.rest))
 
 
 def shim(name: str, item: FnDefTy, source: s.Span | None) -> Body:
@@ -167,14 +175,17 @@ def absent(name: str, signature: Signature) -> Body:
     """The function ``name`` in the place of a method that no object of a type can have: it ends the program."""
     crate = signature.receiver.crate
     make = _Maker(name, crate, signature.output, (_thin(crate), *signature.args))
-    never = NeverTy("!", crate)
+    return make.calling(_abort(crate), (), diverges=True, result=make.local(NeverTy("!", crate)))
+
+
+def _abort(crate: str) -> p.Operand:
     path = "core::intrinsics::abort"
-    abort = FnDefTy(f"fn() -> ! {{{path}}}", crate, path, FnSig((), never, "Rust", False, False))
-    return make.calling(p.Constant(p.ZstConst(abort)), (), diverges=True, result=make.local(never))
+    sig = FnSig((), NeverTy("!", crate), "Rust", False, False)
+    return p.Constant(p.ZstConst(FnDefTy(f"fn() -> ! {{{path}}}", crate, path, sig)))
 
 
 class _Maker:
-    """A body of one block, its end, and a return."""
+    """A body of one block and its end, or of one that chooses what is called."""
 
     def __init__(
         self, name: str, crate: str, output: Ty, inputs: Sequence[Ty], source: s.SourceInfo = _NOWHERE
@@ -195,6 +206,42 @@ class _Maker:
         self._statements.append(s.Assign(self.source, place, value))
         return place
 
+    @property
+    def rest(self) -> tuple[p.Operand, ...]:
+        """The arguments behind the first."""
+        return tuple(p.Move(p.Place(2 + i)) for i in range(self._arg_count - 1))
+
+    def taking(self, signature: Signature, slot: int, word: Ty) -> tuple[p.Place, p.Place]:
+        """The first argument's address and word ``slot`` of its table."""
+        crate = self._crate
+        words = PointerTy(f"*const {word.text}", crate, word, False, False)
+        receiver = p.Place(1)
+        if isinstance(signature.receiver, AdtTy):  # a `Pin`, whose only field it is
+            receiver = p.Place(1, (p.Field(0, signature.receiver.args[0]),))
+        data = self.let(_thin(crate), r.Cast("PtrToPtr", p.Copy(receiver), _thin(crate)))
+        table = self.let(words, r.UnaryOp("PtrMetadata", p.Copy(receiver)))
+        number = p.Constant(p.ScalarConst(IntTy("usize", crate, 64, False), _HEAD + slot, WORD))
+        at = self.let(words, r.BinaryOp("Offset", p.Copy(table), number))
+        return data, self.let(word, r.Use(p.Copy(p.Place(at.local, (p.Deref(),)))))
+
+    def choosing(
+        self, number: p.Operand, targets: Sequence[tuple[str, str, FnSig]], args: tuple[p.Operand, ...]
+    ) -> Body:
+        """Calls one of ``targets`` (crate, path and signature), by its number, and otherwise ends the program."""
+        last = len(targets) + 1
+        diverges = isinstance(self._locals[0].ty, NeverTy)
+        arms = tuple((i, i + 1) for i in range(len(targets)))
+        blocks = [Block(False, tuple(self._statements), s.SwitchInt(self.source, number, arms, last))]
+        for crate, path, sig in targets:
+            func = p.Constant(p.ZstConst(FnDefTy(f"{_text(sig)} {{{path}}}", crate, path, sig)))
+            call = s.Call(self.source, p.Place(0), func, args, None if diverges else last + 1, _UNWIND)
+            blocks.append(Block(False, (), call))
+        never = self.local(NeverTy("!", self._crate))
+        blocks.append(Block(False, (), s.Call(self.source, never, _abort(self._crate), (), None, _UNWIND)))
+        if not diverges:
+            blocks.append(Block(False, (), s.Return(self.source)))
+        return self._body(blocks)
+
     def calling(
         self, func: p.Operand, args: tuple[p.Operand, ...], *, diverges: bool, result: p.Place | None = None
     ) -> Body:
@@ -205,6 +252,9 @@ class _Maker:
         blocks = [Block(False, tuple(self._statements), terminator)]
         if not (isinstance(terminator, s.Call) and terminator.target is None):
             blocks.append(Block(False, (), s.Return(self.source)))
+        return self._body(blocks)
+
+    def _body(self, blocks: Sequence[Block]) -> Body:
         scope = Scope(None, None, False, None)
         return Body(
             self._crate, "fn", self._name, None, self._arg_count, tuple(self._locals), (scope,), tuple(blocks),

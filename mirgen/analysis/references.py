@@ -13,6 +13,7 @@ from mirgen.mir import ty as tys
 from mirgen.mir.body import Body
 from mirgen.mir.statement import SourceInfo
 from mirgen.mir.ty import Ty
+from mirgen.mir.tyof import operand_ty
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ def allocations_of(constant: pl.Constant) -> frozenset[int]:
 
 class _Walker:
     def __init__(self, body: Body) -> None:
+        self._locals = body.locals
         self.callees: list[CalleeUse] = []
         self.allocs: set[int] = set()
         self.unevaluated: list[tuple[pl.UnevaluatedConst, SourceInfo]] = []
@@ -166,6 +168,9 @@ class _Walker:
                 self._signature(ty.sig)
                 return
         self._operand(func, source)
+        pointer = operand_ty(self._locals, func)
+        if isinstance(pointer, tys.FnPtrTy):
+            self._signature(pointer.sig)
 
     def _reified(self, operand: pl.Operand, source: SourceInfo) -> None:
         if isinstance(operand, pl.Constant) and isinstance(operand.const, pl.ZstConst):

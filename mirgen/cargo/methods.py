@@ -122,6 +122,10 @@ class Methods:
             self._bodies[key] = dispatcher(fn.path, fn.crate, slot.signature, slot.number)
         return self._bodies[key]
 
+    def body(self, key: FnKey) -> Body:
+        """A function that was made here."""
+        return self._bodies[key]
+
     def shim(self, key: SlotKey, ty: Ty, source: SourceInfo) -> tuple[FnKey, Body]:
         """The function behind the word of ``key`` in the table of ``ty``."""
         spelled = erase_regions(ty.text)

@@ -11,7 +11,7 @@ segments of paths.  What is taken for too much then is a question that rustc ref
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -19,6 +19,7 @@ from mirgen.analysis.objects import (
     WORD,
     Signature,
     absent,
+    choosing_dispatcher,
     drop_signature,
     unsized,
     with_pointee,
@@ -98,7 +99,7 @@ class Objects:
     )
     #: the shims that a dispatcher may call
     targets: dict[FnKey, set[FnKey]] = field(default_factory=dict[FnKey, set[FnKey]])
-    _dispatchers: dict[SlotKey, set[FnKey]] = field(default_factory=dict[SlotKey, set[FnKey]])
+    dispatchers: dict[SlotKey, set[FnKey]] = field(default_factory=dict[SlotKey, set[FnKey]])
     #: whether anything asks for the size or alignment of a trait object
     measured: bool = False
     #: allocations that are tables, and of which type
@@ -185,7 +186,7 @@ class Objects:
         self.called.setdefault(key, {}).setdefault(node, (reached, source))
         name = (fn.crate, fn.path)
         self.targets.setdefault(name, set())
-        self._dispatchers.setdefault(key, set()).add(name)
+        self.dispatchers.setdefault(key, set()).add(name)
         body = self.methods.dispatcher(fn, replace(slot, signature=signature))
         return Made(name, body, reached.dump, reached, source)
 
@@ -203,7 +204,7 @@ class Objects:
                     continue
                 shim_key, body = self.methods.shim(key, found.ty, found.source)
                 self.shims.setdefault(name, {})[key] = shim_key
-                for dispatcher_key in self._dispatchers[key]:
+                for dispatcher_key in self.dispatchers[key]:
                     self.targets[dispatcher_key].add(shim_key)
                 yield Made(shim_key, body, found.dump, *caller)
 
@@ -269,10 +270,14 @@ def _call_of(fn: FnDefTy, body: Body) -> Call | None:
 # ---- the tables ----------------------------------------------------------------------------------------------
 
 
+#: Up to so many shims a word is a number: the code generators can inline what is called directly.
+_FEW = 4
+
+
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables of a program: allocations by ``Ty.key``, the functions in the place of methods that no object of a
-    type has, and the functions that a dispatcher may call."""
+    """The tables of a program: allocations by ``Ty.key``, functions that are added or take the place of others, and
+    the functions that a dispatcher calls by address."""
 
     allocs: dict[tuple[str, str], int]
     functions: dict[FnKey, Body]
@@ -280,15 +285,19 @@ class Tables:
 
 
 def make_tables(
-    kernels: Sequence[Objects], methods: Methods, layouts: LayoutTable, allocs: dict[int, Alloc], numbers: AllocNumbers
-) -> Tables:
+    kernels: Sequence[Objects], methods: Methods, layouts: LayoutTable, allocs: dict[int, Alloc],
+    numbers: AllocNumbers, waiting: Set[FnKey],
+) -> Tables:  # fmt: skip
     """The tables that ``kernels`` need together; their contents are added to ``allocs``.
+
+    ``waiting`` are the functions that reach a barrier.
 
     Raises:
         UnsupportedError: a type's layout is not known.
     """
     made = Tables({}, {}, {})
     used = {key for kernel in kernels for key in kernel.called}
+    chosen = _numbered(kernels, methods, waiting, made)
     addresses: dict[FnKey, int] = {}
 
     def address(key: FnKey) -> int:
@@ -314,6 +323,10 @@ def make_tables(
                 words.append(bytes(WORD))
                 continue
             target = shims.get(key)
+            if key in chosen:
+                number = chosen[key].index(target) if target is not None else len(chosen[key])
+                words.append(number.to_bytes(WORD, "little"))
+                continue
             if target is None:
                 target = (key[0], f"{key[1]}::{key[2]} - shim(absent, {key[0]})")
                 made.functions.setdefault(target, absent(target[1], slot.signature))
@@ -326,5 +339,22 @@ def make_tables(
         for number, name in kernel.allocs.items():
             allocs[number] = allocs[made.allocs[name]]
         for key, targets in kernel.targets.items():
-            made.targets[key] = made.targets.get(key, frozenset()) | targets
+            if key not in made.functions:
+                made.targets[key] = made.targets.get(key, frozenset()) | targets
     return made
+
+
+def _numbered(
+    kernels: Sequence[Objects], methods: Methods, waiting: Set[FnKey], made: Tables
+) -> dict[SlotKey, list[FnKey]]:
+    """The shims of each method whose words are numbers, in order; their dispatchers are added to ``made``."""
+    chosen: dict[SlotKey, list[FnKey]] = {}
+    for key, slot in methods.items():
+        shims = sorted({own[key] for kernel in kernels for own in kernel.shims.values() if key in own})
+        if len(shims) > _FEW and waiting.isdisjoint(shims):
+            continue
+        chosen[key] = shims
+        for crate, path in {name for kernel in kernels for name in kernel.dispatchers.get(key, ())}:
+            signature = Signature.of(methods.body((crate, path)))
+            made.functions[crate, path] = choosing_dispatcher(path, crate, signature, slot.number, shims)
+    return chosen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mirgen.analysis.doomed import without_addresses
@@ -20,6 +20,7 @@ from mirgen.cargo.objects import make_tables
 from mirgen.cargo.options import CargoOptions
 from mirgen.cargo.unresolved import unresolved_diagnostic
 from mirgen.cargo.versions import refuse_mixed_versions
+from mirgen.cargo.waiting import waiting_functions
 from mirgen.errors import Diagnostic, ToolError, UnsupportedError
 from mirgen.ingest import Header
 from mirgen.layout.data import Layout
@@ -254,7 +255,8 @@ class _Closer:
         objects = [closure.objects for _, closure in chosen.values()]
         self._ask_layouts((*self._held(functions, constants), *(held for each in objects for held in each.held())))
         allocs = {n: a for _, closure in chosen.values() for n, a in closure.allocs.items()}
-        tables = make_tables(objects, self._resolver.methods, self._layouts, allocs, self._numbers)
+        waiting = waiting_functions(functions, [each.targets for each in objects], self._resolver)
+        tables = make_tables(objects, self._resolver.methods, self._layouts, allocs, self._numbers, waiting)
         empty = _empty_addresses(chosen)
         program = Program(
             kernels=tuple(kernels),
@@ -274,7 +276,7 @@ class _Closer:
             self._layouts,
             self._failures,
             {mark.name: mark.path for mark in marked},
-            {name: (first.body, *_bodies(closure)) for name, (first, closure) in chosen.items()},
+            {name: (first.body, *_bodies(closure, tables.functions)) for name, (first, closure) in chosen.items()},
         )
 
     def _held(
@@ -310,9 +312,10 @@ def _empty_addresses(chosen: dict[str, tuple[Reached, Closure]]) -> dict[int, Bo
     return {key: without_addresses(body, frozenset(found)) for key, (body, found) in paths.items()}
 
 
-def _bodies(closure: Closure) -> tuple[Body, ...]:
-    """Each body once: a body may be known under several names."""
-    return tuple({id(reached.body): reached.body for reached in closure.functions.values()}.values())
+def _bodies(closure: Closure, instead: Mapping[FnKey, Body]) -> tuple[Body, ...]:
+    """Each body once: a body may be known under several names.  ``instead`` are those that others have given way to."""
+    bodies = (instead.get(key, reached.body) for key, reached in closure.functions.items())
+    return tuple({id(body): body for body in bodies}.values())
 
 
 def _select(marked: tuple[MarkedKernel, ...], wanted: Sequence[str], build: CargoBuild) -> tuple[MarkedKernel, ...]:

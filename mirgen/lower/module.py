@@ -202,7 +202,8 @@ def _nonnull(cx: ModuleContext, function: ir.Function, body: Body) -> None:
 
 def _symbol(number: int, body: Body) -> str:
     """A symbol that every tool accepts and that says a little: ``_M3_get_mut``."""
-    words = re.findall(r"[A-Za-z_][A-Za-z0-9_]*", re.sub(r"<.*?>|at [^>]*", " ", body.name))
+    name = body.name.partition(" - shim(")[0]
+    words = re.findall(r"[A-Za-z_][A-Za-z0-9_]*", re.sub(r"<.*?>|at [^>]*", " ", name))
     return f"_M{number}_{(words[-1] if words else 'fn')[:_NAME]}"
 
 

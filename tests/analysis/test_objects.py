@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from mirgen.analysis.objects import Signature, absent, dispatcher, drop_shim, shim, unsized, with_pointee
+from mirgen.analysis.objects import (
+    Signature,
+    absent,
+    choosing_dispatcher,
+    dispatcher,
+    drop_shim,
+    shim,
+    unsized,
+    with_pointee,
+)  # fmt: skip
 from mirgen.mir import statement as s
 from mirgen.mir.builder import TypeMaker
 from mirgen.mir.format import format_statement, format_terminator
+from mirgen.mir.place import Constant
 from mirgen.mir.ty import AdtTy, FnDefTy, FnSig, PointerTy, Ty
 from mirgen.mir.verify import find_problems
 
@@ -77,6 +87,23 @@ def test_a_dispatcher_calls_what_the_table_holds(receiver: Ty) -> None:
         "_0 = copy _6(copy _3, move _2) -> [return: bb1, unwind unreachable]",
     ], "two words stand before the methods"
     assert body.locals[6].ty.text == "fn(*const (), u32) -> u64"
+
+
+@pytest.mark.parametrize("output", [TY.u64, TY.never])
+def test_a_dispatcher_chooses_by_number(output: Ty) -> None:
+    signature = Signature(TY.ref(SHAPE), (TY.u32,), output)
+    body = choosing_dispatcher("f", "t", signature, 1, [("t", "shim_a"), ("u", "shim_b")])
+    assert not find_problems(body)
+    assert Signature.of(body) == signature == Signature.of(dispatcher("f", "t", signature, 1))
+    assert text_of(body.blocks[0].terminator) == "switchInt(copy _6) -> [0: bb1, 1: bb2, otherwise: bb3]"
+    back = "[return: bb4, unwind unreachable]" if output == TY.u64 else "unwind unreachable"
+    assert [text_of(block.terminator) for block in body.blocks[1:3]] == [
+        f"_0 = shim_{name}(copy _3, move _2) -> {back}" for name in "ab"
+    ]
+    calls = [block.terminator for block in body.blocks[1:3]]
+    items = [call.func.const.ty for call in calls if isinstance(call, s.Call) and isinstance(call.func, Constant)]
+    assert [item and item.crate for item in items] == ["t", "u"]
+    assert "core::intrinsics::abort" in text_of(body.blocks[3].terminator), "no object has another number"
 
 
 def test_a_shim_calls_the_method_of_one_type() -> None:

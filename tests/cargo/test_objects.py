@@ -20,7 +20,7 @@ from mirgen.cargo.substitute import Spelling
 from mirgen.cargo.tables import read_tables, refused_tables, table_source
 from mirgen.errors import UnsupportedError
 from mirgen.layout.builder import LayoutMaker
-from mirgen.mir.body import Alloc, Body, FnAlloc, MemoryAlloc, OtherAlloc
+from mirgen.mir.body import Alloc, Body, FnAlloc, FnKey, MemoryAlloc, OtherAlloc
 from mirgen.mir.builder import BodyBuilder, TypeMaker, cast
 from mirgen.mir.statement import SourceInfo
 from mirgen.mir.ty import FnDefTy, Ty, UnsupportedTy
@@ -217,30 +217,71 @@ def test_tables_in_constants() -> None:
 # ---- tables --------------------------------------------------------------------------------------------------
 
 
-def tables_of(k: _Bodies, *more: Objects) -> tuple[Any, dict[int, Alloc]]:
+def tables_of(k: _Bodies, *more: Objects, waiting: frozenset[FnKey] = frozenset()) -> tuple[Any, dict[int, Alloc]]:
     allocs: dict[int, Alloc] = {}
-    return make_tables([k.objects, *more], k.objects.methods, k.ty.layouts, allocs, AllocNumbers()), allocs
+    kernels = [k.objects, *more]
+    return make_tables(kernels, k.objects.methods, k.ty.layouts, allocs, AllocNumbers(), waiting), allocs
+
+
+def words_of(alloc: Alloc) -> list[int]:
+    assert isinstance(alloc, MemoryAlloc)
+    return [int.from_bytes(alloc.data[at : at + 8], "little") for at in range(0, len(alloc.data), 8)]
 
 
 def test_a_table_holds_size_alignment_and_methods() -> None:
     k = _Bodies("k", objects())
     ty, shape, other = k.ty, k.ty.dyn("Shape"), k.ty.dyn("Other")
-    one, two = ty.struct("A", [ty.u16, ty.u32]), ty.struct("B", [ty.u8])
+    one, two, three = ty.struct("A", [ty.u16, ty.u32]), ty.struct("B", [ty.u8]), ty.struct("C", [ty.u64])
     k.cast(ty.ref(one), ty.ref(shape))
     k.cast(ty.ref(two), ty.ref(other))
+    k.cast(ty.ref(three), ty.ref(shape))
     assert tables_of(k)[0].allocs == {}, "nothing looks into them"
     for path, of in (("Shape>::area", shape), ("Other>::go", other)):
         k.call(f"<{of.text} as {path}", [ty.ref(of)], ty.u32)
     k.wanted()
     made, allocs = tables_of(k)
-    table = allocs[made.allocs["k", "A"]]
-    assert isinstance(table, MemoryAlloc) and table.static is None
-    assert table.data == (8).to_bytes(8, "little") + (4).to_bytes(8, "little") + bytes(16)
-    targets = [allocs[relocation.alloc] for relocation in table.relocations]
-    assert [relocation.at for relocation in table.relocations] == [16, 24]
-    absent = "Other::go - shim(absent, k)"
-    assert targets == [FnAlloc("<A as Shape>::area - shim(vtable, k)"), FnAlloc(absent)]
-    assert not find_problems(made.functions["k", absent])
+    tables = {name: allocs[made.allocs["k", name]] for name in "ABC"}
+    assert {name: words_of(table) for name, table in tables.items()} == {
+        "A": [8, 4, 0, 1], "B": [1, 1, 2, 0], "C": [8, 8, 1, 1],
+    }, "the number behind the last is that of no shim"  # fmt: skip
+    assert all(isinstance(table, MemoryAlloc) and table.static is None for table in tables.values())
+    dispatchers = [f"<{shape.text} as Shape>::area", f"<{other.text} as Other>::go"]
+    assert set(made.functions) == {("k", name) for name in dispatchers}
+    assert not [x for body in made.functions.values() for x in find_problems(body)]
+    assert made.targets == {}, "the dispatchers' bodies name what they call"
+
+
+@pytest.mark.parametrize(("types", "numbered"), [("ABCD", True), ("ABCDE", False)])
+def test_many_methods_are_called_by_their_addresses(types: str, numbered: bool) -> None:
+    k = _Bodies("k", objects())
+    ty, shape, other = k.ty, k.ty.dyn("Shape"), k.ty.dyn("Other")
+    for name in types:
+        k.cast(ty.ref(ty.struct(name, [ty.u8])), ty.ref(shape))
+    k.cast(ty.ref(ty.struct("X", [ty.u8])), ty.ref(other))
+    dispatcher = f"<{shape.text} as Shape>::area"
+    k.call(dispatcher, [ty.ref(shape)], ty.u32)
+    k.call(f"<{other.text} as Other>::go", [ty.ref(other)], ty.u32)
+    k.wanted()
+    shims = {name: f"<{name} as Shape>::area - shim(vtable, k)" for name in types}
+    for waiting in (frozenset[FnKey](), frozenset({("k", shims["A"])})):
+        made, allocs = tables_of(k, waiting=waiting)
+        by_number = numbered or bool(waiting)
+        assert (("k", dispatcher) in made.functions) == by_number
+        tables = {name: allocs[made.allocs["k", name]] for name in (*types, "X")}
+        assert all(isinstance(table, MemoryAlloc) for table in tables.values())
+        found = {
+            name: [allocs[relocation.alloc] for relocation in table.relocations if relocation.at == 16]
+            for name, table in tables.items() if isinstance(table, MemoryAlloc)
+        }  # fmt: skip
+        if by_number:
+            assert not any(found.values()), "an address would keep a function that cannot stay"
+            assert [words_of(tables[name])[2] for name in types] == [*range(len(types))]
+            assert made.targets == {}
+        else:
+            absent = "Shape::area - shim(absent, k)"
+            assert found == {**{name: [FnAlloc(shims[name])] for name in types}, "X": [FnAlloc(absent)]}
+            assert not find_problems(made.functions["k", absent])
+            assert made.targets == {("k", dispatcher): {("k", shim) for shim in shims.values()}}
 
 
 def test_words_of_methods_that_no_kernel_calls_are_empty() -> None:
@@ -255,8 +296,8 @@ def test_words_of_methods_that_no_kernel_calls_are_empty() -> None:
     k.wanted()
     made, allocs = tables_of(k)
     table = allocs[made.allocs["k", "A"]]
-    assert isinstance(table, MemoryAlloc) and [r.at for r in table.relocations] == [24]
-    assert made.functions == {}
+    assert words_of(table) == [1, 1, 0, 0]
+    assert set(made.functions) == {("k", f"<{shape.text} as Shape>::area")}
 
 
 def test_sizes_alone_need_a_table_too() -> None:
@@ -283,12 +324,9 @@ def test_kernels_share_tables() -> None:
         k.call(f"<{shape.text} as Shape>::{name}", [k.ty.ref(shape)], k.ty.u32)
         k.wanted()
     made, allocs = tables_of(one, two.objects)
-    table = allocs[made.allocs["k", "A"]]
-    assert isinstance(table, MemoryAlloc)
-    assert [allocs[r.alloc] for r in table.relocations] == [
-        FnAlloc(f"<A as Shape>::{name} - shim(vtable, k)") for name in ("area", "grow")
-    ]
-    assert made.functions == {}, "both are there"
+    assert words_of(allocs[made.allocs["k", "A"]]) == [2, 2, 0, 0]
+    names = {("k", f"<(dyn Shape + '{{erased}}) as Shape>::{name}") for name in ("area", "grow")}
+    assert set(made.functions) == names, "both are there"
 
 
 def test_drops_go_through_the_table() -> None:

@@ -31,7 +31,7 @@ CRATES_IO_CHECKS = (SIMULATOR, "llvm sm_90", "nvvm sm_90", "nvvm sm_100")
 #: are its sources, on nvptx64 only.
 OTHER_LANES: dict[str, tuple[str, ...]] = {
     "saxpy": ("saxpy", "saxpy_stride"),
-    "block_reduce": ("block_sum",),
+    "block_reduce": ("block_sum", "block_steps"),
     "params": ("nested", "array_u128", "choice"),
     "iterators": ("a1", "b3", "b6", "helper"),
     "lang": ("dynk", "captures"),
