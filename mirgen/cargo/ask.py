@@ -30,7 +30,7 @@ from mirgen.cargo.constants import (
 from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.expose import ExposureNeededError
 from mirgen.cargo.implementations import inlined_spans, stand_in
-from mirgen.cargo.inside import constants_inside, find_by_spans, find_inside
+from mirgen.cargo.inside import constants_inside, find_by_spans, find_inside, find_promoted_by_spans
 from mirgen.cargo.methods import dyn_call
 from mirgen.cargo.overlay import Overlay, Private, make_overlay
 from mirgen.cargo.queries import INSIDE, Query, answers, chosen_level, query_source
@@ -184,16 +184,21 @@ class Asker:
         self._round += 1
         exposed, features = self._allowed_in(home)
         copies = self._overlays / home.unit.record.stem
-        overlay = make_overlay(unit.root_file, unit.source_dir, queries, copies, exposed, features=features)
+        # core reads files that lie beside its own folder.
+        sources = unit.source_dir.parent if home.crate in STANDARD_CRATES else unit.source_dir
+        overlay = make_overlay(unit.root_file, sources, queries, copies, exposed, features=features)
         work = self._documents / f"{home.unit.record.stem}-queries-{self._round}"
         return overlay, CrateDump(home.unit, self._shim, work, self._numbers, (*_FLAGS, *overlay.flags()))
 
     def _constant_query(self, constant: Unevaluated) -> tuple[CrateDump, Query] | None:
         """The question for a constant's value; a promoted one has no name."""
         key = constant.key
-        if constant.const.promoted is not None or key in self._asked:
+        if key in self._asked:
             return None
         self._asked.add(key)
+        if constant.const.promoted is not None:
+            self._know_promoted(constant)
+            return None
         name = f"q{len(self._asked)}"
         homes = self._homes(key[1], constant.reached)
         if constant.call is not None:  # is put to the crate that wrote it
@@ -206,8 +211,11 @@ class Asker:
             header = None if constant.call is not None else _inside(constant, home)
             if header is not None:
                 body = home.bodies([header])[header]
-                inside = self._inside(f"{INSIDE}{name}", key, header, body, home)
-                if inside is None and looks_literal(body):
+                literal = looks_literal(body)
+                # A dump of a copy of core takes long.
+                unasked = literal and home.crate in STANDARD_CRATES
+                inside = None if unasked else self._inside(f"{INSIDE}{name}", key, header, body, home)
+                if inside is None and literal:
                     self._resolver.constants[key] = KnownConstant(home, None, body)
                     self._known_without_question = True
                 return None if inside is None else (home, inside)
@@ -230,7 +238,7 @@ class Asker:
         span = item_span(body)
         file = _file(unit, span)
         same = [other for other in home.by_name[header.header.rpartition("::")[2]] if other.header == header.header]
-        if len(same) > 1 or home.crate in STANDARD_CRATES or span is None or not file.is_relative_to(unit.source_dir):
+        if len(same) > 1 or span is None or not file.is_relative_to(unit.source_dir):
             return None
         text = file.read_text(encoding="utf-8")
         around, _, own = header.header.rpartition("::")
@@ -248,8 +256,21 @@ class Asker:
         question = inner_source(name, f"{{ {block[0]} }}", ty) + " "
         return Query(name, key, file, question, at=block[1], inside=header.header)
 
+    def _know_promoted(self, constant: Unevaluated) -> None:
+        """Take a promoted constant from a crate whose headers do not tell instances, if it is certain which it is."""
+        printed_by = constant.reached.dump
+        unit = UnitRecord.load(printed_by.unit.record)
+        for home in (printed_by, *self._resolver.crates_in(constant.const.path, printed_by)):
+            if not home.is_blind:
+                continue
+            header = find_promoted_by_spans(constant.const, constant.source, constant.reached.body, unit, home)
+            if header is not None:
+                self._resolver.constants[constant.key] = KnownConstant(home, None, home.bodies([header])[header])
+                self._known_without_question = True
+                return
+
     def _standard_homes(self, constant: Unevaluated) -> list[CrateDump]:
-        """Dumps of the standard library in which the constant's body may be; no question is put there."""
+        """Dumps of the standard library in which the constant's body may be."""
         home = constant.reached.dump
         dumps = (home, *self._resolver.crates_in(constant.const.path, home))
         return [dump for dump in dumps if dump.crate in STANDARD_CRATES]

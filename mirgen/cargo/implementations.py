@@ -107,19 +107,29 @@ def inlined_spans(body: Body, fn: FnDefTy, unit: UnitRecord) -> frozenset[Span]:
 
 def spans_from(body: Body, path: str, use: SourceInfo, unit: UnitRecord) -> frozenset[Span]:
     """The spans of what ``body``, of ``unit``, has of the function ``path`` (its generic arguments are those of its
-    definition), to which what it has at ``use`` belongs.
+    definition), to which what it has at ``use`` belongs, or what that function inlined in turn.
 
     That is the body itself, or what it inlined.  None where a function of the same name is there too.
     """
     own = _owners(body)
     method = parse_callee(path).method
-    around = own[use.scope] if use.scope is not None else None
     same = {i for i, s in enumerate(body.scopes) if s.inlined is not None and parse_callee(s.inlined).method == method}
     if parse_callee(body.header).method == method:
         chosen: set[int | None] = {None} if not same else set()
     else:
         chosen = {i for i in same if _may_be_instance(body.scopes[i].inlined or "", path)}
-    return _absolute(_spans(body, own, chosen), unit) if around in chosen else frozenset()
+    return _absolute(_spans(body, own, chosen), unit) if chosen & _around(body, own, use) else frozenset()
+
+
+def _around(body: Body, owners: list[int | None], use: SourceInfo) -> set[int | None]:
+    """The inlined functions' scopes that ``use`` is inside of, from the innermost to the body itself."""
+    at = owners[use.scope] if use.scope is not None else None
+    found: set[int | None] = {at}
+    while at is not None:
+        parent = body.scopes[at].parent
+        at = owners[parent] if parent is not None else None
+        found.add(at)
+    return found
 
 
 def _may_be_instance(instance: str, path: str) -> bool:

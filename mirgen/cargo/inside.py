@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mirgen.analysis.references import references
 from mirgen.cargo.callee import Callee, parse_callee, short
 from mirgen.cargo.dump import CrateDump
 from mirgen.cargo.implementations import holds, spans_from
-from mirgen.cargo.join import Ambiguous, names_body
+from mirgen.cargo.join import Ambiguous, is_open, names_body
 from mirgen.cargo.unit import UnitRecord
 from mirgen.ingest import Header
 from mirgen.mir.body import Body
@@ -59,23 +60,54 @@ def find_by_spans(
 
     The one (of those that the path may name) whose function's body they lie inside; ``None`` where that is not certain.
     """
-    segments = parse_callee(const.path).segments
     inside = [
         (header, around)
         for header, around in constants_inside(const.path, home.by_name)
-        if header.kind == "const" and parse_callee(around.header).segments[-1:] == segments[-2:-1]
-        and (among is None or header in among.candidates)
-    ]  # fmt: skip
-    spans = spans_from(body, const.path.rpartition("::")[0], source, unit) if inside else frozenset[Span]()
-    if not spans:
-        return None
-    bodies = home.bodies(around for _, around in inside)
-    own = UnitRecord.load(home.unit.record)
-    found = [header for header, around in inside if holds(bodies[around], spans, own)]
+        if header.kind == "const" and (among is None or header in among.candidates)
+    ]
+    found = _with_spans(inside, const.path.rpartition("::")[0], source, body, unit, home)
     if len(found) > 1 and const.ty is not None:  # one macro wrote them
         text = short(const.ty.text)
         found = [header for header in found if short(header.output) == text]
     return found[0] if len(found) == 1 else None
+
+
+def find_promoted_by_spans(
+    const: UnevaluatedConst, source: SourceInfo, body: Body, unit: UnitRecord, home: CrateDump
+) -> Header | None:
+    """The promoted constant in ``home`` that ``body``, of ``unit``, uses at ``source``, in the same way.
+
+    Only one that no generic argument has a part in.
+    """
+    if const.ty is None:
+        return None
+    text = short(const.ty.text)
+    named = (header for header in home.by_name.get(f"promoted[{const.promoted}]", ()) if short(header.output) == text)
+    inside = [(header, around) for header in named if (around := _around(header, home.by_name)) is not None]
+    found = _with_spans(inside, const.path, source, body, unit, home)
+    bodies = home.bodies(found)
+    return found[0] if len(found) == 1 and _is_concrete(bodies[found[0]]) else None
+
+
+def _with_spans(
+    inside: Sequence[tuple[Header, Header]], path: str, source: SourceInfo, body: Body, unit: UnitRecord,
+    home: CrateDump,
+) -> list[Header]:  # fmt: skip
+    """Those of the constants whose function, which ``path`` names, has what is around the use at ``source``."""
+    method = parse_callee(path).method
+    named = [(header, around) for header, around in inside if parse_callee(around.header).segments[-1] == method]
+    spans = spans_from(body, path, source, unit) if named else frozenset[Span]()
+    if not spans:
+        return []
+    bodies = home.bodies(around for _, around in named)
+    own = UnitRecord.load(home.unit.record)
+    return [header for header, around in named if holds(bodies[around], spans, own)]
+
+
+def _is_concrete(body: Body) -> bool:
+    """Whether a promoted constant's body is the same whatever the generic arguments of its function are."""
+    refs = references(body)
+    return not refs.callees and not refs.unevaluated and not any(is_open(ty.text) for ty in refs.types)
 
 
 def _around(header: Header, by_name: dict[str, list[Header]]) -> Header | None:

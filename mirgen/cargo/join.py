@@ -107,6 +107,11 @@ def _fit(mine: str, theirs: str) -> bool:
     return re.fullmatch(re.escape(pattern).replace(re.escape(_HOLE), ".+"), text) is not None
 
 
+def is_open(text: str) -> bool:
+    """Whether a type's text has a projection or what may be a parameter."""
+    return _HOLE in _open(text)
+
+
 @lru_cache(maxsize=1 << 12)
 def _open(text: str) -> str:
     """A type's text with a hole for each projection, ``impl Trait`` and parameter.

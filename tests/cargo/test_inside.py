@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from mirgen.cargo.build import Unit
+from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.implementations import spans_from
-from mirgen.cargo.inside import constants_inside, find_inside
+from mirgen.cargo.inside import constants_inside, find_by_spans, find_inside, find_promoted_by_spans
 from mirgen.cargo.join import Ambiguous, group_by_name
 from mirgen.cargo.queries import INSIDE, chosen_level
 from mirgen.cargo.unit import UnitRecord
 from mirgen.ingest import Header
 from mirgen.mir.body import Block, Body, Local, Scope
-from mirgen.mir.builder import TypeMaker
+from mirgen.mir.builder import BodyBuilder, TypeMaker
+from mirgen.mir.place import UnevaluatedConst
 from mirgen.mir.statement import Goto, Return, SourceInfo, Span
+from mirgen.mir.ty import Ty, UnsupportedTy
 
 TY = TypeMaker("k")
 UNIT = UnitRecord("k", Path("/p/src/lib.rs"), Path("/p"), Path("/p"), {}, True, "k 1.0.0")
@@ -132,6 +139,7 @@ INLINED = body(
     [
         ("<a::A as T>::f", 1, [1, 2]),
         ("<a::A as T>::f", 2, [1, 2]),
+        ("<a::A as T>::f", 3, [1, 2]),  # what it inlined in turn
         ("<b::A as T>::f", 4, [4]),
         ("<a::A as T>::f", 0, []),  # the use is elsewhere
         ("<a::A as T>::f", 4, []),
@@ -151,3 +159,77 @@ def test_the_function_around_a_constant_is_the_body_itself() -> None:
     assert lines(body(own, (None, None), (0, "<A as T>::f")), "<A as T>::f", 0) == []
     assert lines(body(own, (None, None), (0, "<A as T>::f")), "<A as T>::f", 1) == []
     assert lines(body("m::g", (None, None)), "<A as T>::f", 0) == []
+
+
+class Blind(CrateDump):
+    """A crate whose headers tell no instances: functions over these lines of a file, and constants inside them."""
+
+    def __init__(self, tmp_path: Path, *rows: tuple[Header, Body]) -> None:
+        record = tmp_path / "core.json"
+        package = {"name": "core", "version": "1", "manifest_dir": "/p"}
+        args = ["--crate-name", "core", "/p/f.rs"]
+        unit = {"crate_name": "core", "cwd": "/p", "args": args, "primary": False, "package": package}
+        record.write_text(json.dumps(unit))
+        super().__init__(Unit("core", record, record, False), tmp_path, tmp_path, AllocNumbers())
+        self._index = tuple(header for header, _ in rows)
+        self._by_name = group_by_name(self._index)
+        self._own = dict(rows)
+
+    def bodies(self, headers: Iterable[Header]) -> dict[Header, Body]:
+        return {header: self._own[header] for header in headers}
+
+
+def function(line: int, header: str, first: int, last: int) -> tuple[Header, Body]:
+    blocks = [Block(False, (), Goto(SourceInfo(span(at), 0), 1)) for at in (first, last)]
+    local = (Local(TY.unit, True, None, None),)
+    own = Body("core", "fn", header, None, 0, local, (Scope(None, None, False, None),), tuple(blocks), span(first))
+    return Header(header, None, "fn", line, (), "u32"), own
+
+
+def constant(line: int, header: str, output: Ty, *, value: Ty | None = None) -> tuple[Header, Body]:
+    kind = "promoted" if "promoted" in header else "const"
+    b = BodyBuilder(header, ret=output, kind="const")
+    if value is not None:
+        b.local(value)
+    return Header(header, None, kind, line, (), output.text), b.return_().build()
+
+
+def blind(tmp_path: Path) -> Blind:
+    a, b = "<impl at f.rs:1:1: 1:9>::f", "<impl at f.rs:20:1: 20:9>::f"
+    param = UnsupportedTy("X", "core", "param")
+    return Blind(
+        tmp_path, function(1, a, 1, 9), constant(2, f"{a}::K", TY.u32), constant(3, f"{a}::promoted[0]", TY.u8),
+        function(4, b, 20, 29), constant(5, f"{b}::K", TY.u32), constant(6, f"{b}::promoted[0]", TY.u8),
+        constant(7, f"{b}::promoted[1]", TY.u8, value=param),
+    )  # fmt: skip
+
+
+def using(line: int, inlined: str = "<A as T>::f") -> Body:
+    """A body with that function inlined, whose one statement is on ``line``."""
+    own = body("q", (None, None), (0, inlined))
+    at = Block(False, (), Goto(SourceInfo(span(line), 1), 1))
+    return replace(own, blocks=(at, own.blocks[-1]))
+
+
+@pytest.mark.parametrize(("line", "found"), [(5, 2), (25, 5), (15, None)])
+def test_spans_tell_the_implementation(tmp_path: Path, line: int, found: int | None) -> None:
+    const = UnevaluatedConst("<A as T>::f::K", None, TY.u32)
+    chosen = find_by_spans(const, SourceInfo(span(line), 1), using(line), UNIT, blind(tmp_path))
+    assert line_of(chosen) == found
+
+
+@pytest.mark.parametrize(
+    ("line", "number", "ty", "found"),
+    [
+        (5, 0, TY.u8, 3),
+        (25, 0, TY.u8, 6),
+        (15, 0, TY.u8, None),
+        (25, 0, TY.u16, None),
+        (25, 1, TY.u8, None),  # it depends on a generic argument
+        (25, 2, TY.u8, None),
+    ],
+)
+def test_spans_tell_promoted_constants(tmp_path: Path, line: int, number: int, ty: Ty, found: int | None) -> None:
+    const = UnevaluatedConst("<A as T>::f", number, ty)
+    chosen = find_promoted_by_spans(const, SourceInfo(span(line), 1), using(line), UNIT, blind(tmp_path))
+    assert line_of(chosen) == found
