@@ -16,6 +16,7 @@ from mirgen.analysis.computed import may_be_computed, with_call
 from mirgen.analysis.references import references
 from mirgen.cargo.callee import definition_path, parse_callee, without_regions
 from mirgen.cargo.closure import STANDARD_CRATES, Resolver, Unevaluated, Unresolved, called_item
+from mirgen.cargo.closures import arguments_of_trait, closures_written_at, primitive
 from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.implementations import holds
 from mirgen.cargo.join import defines
@@ -160,6 +161,8 @@ class Instantiator:
             if isinstance(home, InstanceDump):
                 continue
             headers = tuple(_headers_of(item, home) if spans is None else _implementations(item, spans, home))
+            if not headers and isinstance(item, ClosureTy):
+                headers = tuple(closures_written_at(item, printed_by, home))
             if headers:
                 return _Wanted(item, printed_by, home, headers)
         return None
@@ -168,6 +171,11 @@ class Instantiator:
         item, home = wanted.item, wanted.home
         bodies = {header: body for header, body in home.bodies(wanted.headers).items() if not body.ctfe}
         table, types = _table(wanted.printed_by, lambda unit: any(ty.text == item.text for ty in unit.types))
+        for text in arguments_of_trait(item.path):  # the document need not hold it apart from the paths that name it
+            added = None if text in types else primitive(text, item.crate)
+            if added is not None:
+                table.append(added[0])
+                types[text] = added[1]
         fitting = [(body, bound) for body in bodies.values() if (bound := _bindings(item, body, types)) is not None]
         if len(fitting) != 1:
             raise NotSubstitutedError(f"{len(fitting)} generic bodies fit it")
@@ -298,7 +306,7 @@ def _arguments_around(closure: str) -> list[str]:
     segments = parse_callee(closure).segments
     around = segments[-2] if len(segments) > 1 else ""
     if not around.endswith(">") or around.startswith("<"):
-        return []
+        return arguments_of_trait(closure)
     return without_regions(around[around.index("<") + 1 : -1])
 
 

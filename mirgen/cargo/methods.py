@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -122,6 +124,12 @@ class Methods:
             self._bodies[key] = dispatcher(fn.path, fn.crate, slot.signature, slot.number)
         return self._bodies[key]
 
+    def _speller(self, crate: str, to: str) -> Callable[[str], str]:
+        """Texts of ``crate`` in the words of ``to``, which does not say its own name."""
+        spell = Spelling("" if crate == to else crate, self._externs - {crate})
+        own = re.compile(rf"(?<![\w:]){to}::")
+        return spell if crate == to else lambda text: own.sub("", spell(text))
+
     def body(self, key: FnKey) -> Body:
         """A function that was made here."""
         return self._bodies[key]
@@ -133,7 +141,7 @@ class Methods:
             name = (ty.crate, f"{DROP_PATH}{spelled}> - shim(vtable, {ty.crate})")
             return name, self._bodies.setdefault(name, drop_shim(name[1], ty, source.span))
         crate, trait, method = key
-        spell = Spelling("" if crate == ty.crate else crate, self._externs - {crate})
+        spell = self._speller(crate, ty.crate)
         path = f"<{ty.text} as {spell(trait)}>::{method}"
         name = (ty.crate, f"{erase_regions(path)} - shim(vtable, {ty.crate})")
         if name not in self._bodies:
@@ -149,7 +157,7 @@ class Methods:
         return name, self._bodies[name]
 
 
-def respelled(ty: Ty, spell: Spelling, crate: str) -> Ty:
+def respelled(ty: Ty, spell: Callable[[str], str], crate: str) -> Ty:
     """A type in the words of ``crate``."""
 
     def each(types: tuple[Ty, ...]) -> tuple[Ty, ...]:

@@ -160,6 +160,18 @@ def test_types_of_two_crates_are_compared_by_their_last_segments() -> None:
     assert [local.ty.key for local in made.body.locals] == [("k", "()"), ("k", "&'{erased} A"), ("k", "dep::m::X")]
 
 
+def test_a_crate_does_not_say_its_own_name() -> None:
+    """An object of ``dep``, on which another crate calls a method of a trait of ``dep``."""
+    both = objects()
+    k, dep = _Bodies("k", both), _Bodies("dep", both)
+    dep.cast(dep.ty.ref(dep.ty.adt("A")), dep.ty.ref(dep.ty.dyn("m::Shape")))
+    shape = k.ty.dyn("dep::m::Shape")
+    k.call(f"<{shape.text} as dep::m::Shape>::area", [k.ty.ref(shape), k.ty.ref(k.ty.adt("dep::X"))], k.ty.unit)
+    (made,) = both.wanted()
+    assert made.key == ("dep", "<A as m::Shape>::area - shim(vtable, dep)")
+    assert made.body.locals[2].ty.key == ("dep", "&'{erased} X")
+
+
 def test_what_a_signature_leaves_open_is_as_the_call_has_it() -> None:
     k = _Bodies("k", objects())
     ty, shape = k.ty, k.ty.dyn("Shape")

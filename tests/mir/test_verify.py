@@ -15,7 +15,7 @@ from mirgen.mir import builder as b
 from mirgen.mir import place as p
 from mirgen.mir import rvalue as r
 from mirgen.mir import statement as s
-from mirgen.mir.builder import BodyBuilder
+from mirgen.mir.builder import BodyBuilder, TypeMaker
 from mirgen.mir.verify import find_problems, verify_body, verify_program
 
 
@@ -92,6 +92,10 @@ PLANTS: dict[str, tuple[Plant, str]] = {
     "neg": (_assign("u32", lambda k, t: b.unary("Neg", _x(k))), "Neg of the unsigned"),
     "not": (_assign("f32", lambda k, t: b.unary("Not", b.const(t.f32, 0))), "operand of Not"),
     "metadata": (_assign("usize", lambda k, t: b.unary("PtrMetadata", _x(k))), "operand of PtrMetadata"),
+    "metadata as a pointer": (
+        lambda k, t: k.let(t.ptr(t.u8), b.unary("PtrMetadata", _s(k))),
+        "metadata is no `*const u8`",
+    ),
     "borrow": (_assign("ref", lambda k, t: b.ref(_x(k), mut=True)), "the borrow does not make a"),
     "borrowed": (
         _assign("ref", lambda k, t: b.ref(b.field(k.arg(2), 1, t.bool))),
@@ -226,3 +230,19 @@ def test_program() -> None:
     lost = replace(b.program(made, allocs={3: memory}), functions={})
     with pytest.raises(InternalError, match="the kernel's body `f` is missing"):
         verify_program(lost)
+
+
+def test_a_trait_objects_metadata_is_a_pointer() -> None:
+    t = TypeMaker()
+    k = BodyBuilder("f", args=[t.ref(t.dyn("Tr"))], ret=t.unit)
+    k.let(t.ptr(t.u8), b.unary("PtrMetadata", k.arg(0)))
+    verify_body(k.return_().build())
+
+
+def test_a_projection_inside_a_trait_object_is_open() -> None:
+    t = TypeMaker()
+    closed, open_ = (t.ref(t.dyn(f"Tr<Out = {out}>")) for out in ("u8", "<(dyn Tr<Out = u8>) as Tr>::Out"))
+    for wanted, sound in ((open_, True), (t.ref(t.dyn("Tr<Out = u16>")), False)):
+        k = BodyBuilder("f", args=[closed], ret=t.unit)
+        k.assign(k.local(wanted), k.arg(0)).return_()
+        assert (not find_problems(k.build())) == sound

@@ -47,6 +47,8 @@ def _open_itself(ty: t.Ty) -> bool:
             return path.startswith("<") or any("/#" in c for c in consts)
         case t.FnDefTy(path=path):
             return "/#" in path
+        case t.DynTy(text=text):  # `dyn Tr<Out = <(dyn Tr<Out = u8>) as Tr>::Out>`
+            return " as " in text
         case _:
             return False
 

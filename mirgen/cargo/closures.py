@@ -1,0 +1,93 @@
+"""Closures in default methods of traits: whose generic body a closure's type means.
+
+rustc's text names such a closure by an implementation (``<S as m::Trait>::method::{closure#0}``), whichever body the
+method has there, and the generic body by the trait (``m::Trait::method::{closure#0}``).  Where a closure is made, the
+text has the place of its head in the source; the generic body is the one whose result is said to stand there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mirgen.cargo.callee import parse_callee, without_regions
+from mirgen.cargo.dump import CrateDump
+from mirgen.cargo.unit import UnitRecord
+from mirgen.ingest import Header
+from mirgen.mir.names import erase_regions
+from mirgen.mir.rvalue import ClosureAggregate
+from mirgen.mir.statement import Assign, Span
+from mirgen.mir.ty import BoolTy, CharTy, ClosureTy, FloatTy, IntTy, Ty
+from mirgen.mir.tyof import place_ty
+
+_PLACE = re.compile(r"(.+):(\d+):(\d+): (\d+):(\d+)")
+
+
+def closures_written_at(closure: ClosureTy, printed_by: CrateDump, home: CrateDump) -> Iterator[Header]:
+    """The bodies in ``home`` of a closure in a trait's default method, which is made in what ``printed_by`` holds."""
+    parsed = parse_callee(closure.path)
+    if parsed.trait is None:
+        return
+    trait = parsed.trait[1].partition("<")[0].rpartition("::")[2]
+    tail = (trait, *parsed.segments[1:])
+    named = [
+        header
+        for header in home.by_name.get(parsed.method, ())
+        if header.kind == "fn" and parse_callee(header.header).segments[-len(tail) :] == tail
+    ]
+    places = {_absolute(place, printed_by) for place in _places(closure, printed_by)} if named else set[Span]()
+    for header, body in home.bodies(named).items():
+        own = None if body.span is None else _absolute(body.span, home)
+        if any(own is not None and _holds(place, own) for place in places):
+            yield header
+
+
+def arguments_of_trait(path: str) -> list[str]:
+    """The type and the trait's generic arguments of ``<Type as Trait<..>>::..``, but for regions."""
+    trait = parse_callee(path).trait
+    if trait is None:
+        return []
+    at = trait[1].find("<")
+    return [trait[0], *(without_regions(trait[1][at + 1 : -1]) if at >= 0 else ())]
+
+
+def primitive(text: str, crate: str) -> tuple[dict[str, Any], Ty] | None:
+    """A primitive type as an entry of a type table, and as it is read; ``None`` for any other."""
+    if match := re.fullmatch(r"([iu])(8|16|32|64|128|size)", text):
+        bits = 64 if match[2] == "size" else int(match[2])
+        return {"kind": "int", "text": text, "name": text}, IntTy(text, crate, bits, match[1] == "i")
+    if text in ("f32", "f64"):
+        return {"kind": "float", "text": text, "name": text}, FloatTy(text, crate, int(text[1:]))
+    if text in ("bool", "char"):
+        return {"kind": text, "text": text}, (BoolTy if text == "bool" else CharTy)(text, crate)
+    return None
+
+
+def _places(closure: ClosureTy, dump: CrateDump) -> Iterator[Span]:
+    """Where the closure is made."""
+    wanted = erase_regions(closure.text)
+    for _, unit in dump.documents:
+        for body in unit.bodies:
+            for block in body.blocks:
+                for statement in block.statements:
+                    match statement:
+                        case Assign(place=place, rvalue=ClosureAggregate(location=location)):
+                            match = _PLACE.match(location)
+                            if match and erase_regions(place_ty(body.locals, place).text) == wanted:
+                                yield Span(match[1], *map(int, match.groups()[1:]))
+                        case _:
+                            pass
+
+
+def _absolute(span: Span, dump: CrateDump) -> Span:
+    unit = UnitRecord.load(dump.unit.record)
+    return Span(str(unit.absolute(Path(span.file))), span.line, span.col, span.end_line, span.end_col)
+
+
+def _holds(head: Span, result: Span) -> bool:
+    """Whether a closure's result (which may be said nowhere, behind the arguments) stands in a closure's head."""
+    begins, ends = (head.line, head.col), (head.end_line, head.end_col)
+    inside = begins <= (result.line, result.col) and (result.end_line, result.end_col) <= ends
+    return head.file == result.file and inside

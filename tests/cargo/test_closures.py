@@ -1,0 +1,122 @@
+"""Closures in default methods of traits: which generic body is one's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from mirgen.cargo import closures
+from mirgen.cargo.closures import arguments_of_trait, closures_written_at, primitive
+from mirgen.cargo.dump import CrateDump
+from mirgen.cargo.unit import UnitRecord
+from mirgen.ingest import Header
+from mirgen.mir.body import Body
+from mirgen.mir.builder import BodyBuilder, TypeMaker, closure_of
+from mirgen.mir.statement import Span
+from mirgen.mir.ty import BoolTy, ClosureTy, FloatTy, IntTy
+
+TY = TypeMaker("k")
+HERE = Span("src/t.rs", 6, 30, 6, 30)
+
+
+@dataclass
+class _Dump:
+    """``bodies`` by header, and what its documents hold."""
+
+    crate: str
+    held: dict[str, Span | None] = field(default_factory=dict[str, "Span | None"])
+    documents: list[tuple[Path, Any]] = field(default_factory=list[tuple[Path, Any]])
+
+    @property
+    def unit(self) -> Any:
+        return SimpleNamespace(record=Path(self.crate))
+
+    @property
+    def by_name(self) -> dict[str, list[Header]]:
+        headers = [Header(name, None, "fn", i, (), "()") for i, name in enumerate(self.held)]
+        return {name: [h for h in headers if h.header.endswith(name)] for name in ("{closure#0}", "{closure#1}")}
+
+    def bodies(self, headers: Iterable[Header]) -> dict[Header, Body]:
+        body = BodyBuilder("f", ret=TY.unit).return_().build()
+        return {header: replace(body, span=self.held[header.header]) for header in headers}
+
+
+def closure(path: str) -> ClosureTy:
+    ty = TY.closure(path, [])
+    assert isinstance(ty, ClosureTy)
+    return ty
+
+
+def made(of: ClosureTy, location: str) -> _Dump:
+    b = BodyBuilder("maker", ret=TY.unit)
+    b.let(of, closure_of(location))
+    return _Dump("k", documents=[(Path("d"), SimpleNamespace(bodies=(b.return_().build(),)))])
+
+
+def found(of: ClosureTy, by: _Dump, home: _Dump) -> list[str]:
+    headers = closures_written_at(of, cast("CrateDump", by), cast("CrateDump", home))
+    return [header.header for header in headers]
+
+
+@pytest.fixture(autouse=True)
+def units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``k`` and ``dep`` are compiled in folders of their own."""
+
+    def load(record: Path) -> UnitRecord:
+        folder = Path("/w") / record
+        return UnitRecord(record.name, folder / "lib.rs", folder, folder, {}, True, record.name)
+
+    monkeypatch.setattr(closures.UnitRecord, "load", load)
+
+
+def test_the_body_whose_result_stands_in_the_closures_head() -> None:
+    of = closure("<m::S as dep::m::Tr<u8>>::each::{closure#0}")
+    name = "m::Tr::each::{closure#0}"
+    by = made(of, "/w/dep/src/t.rs:6:24: 6:30 (#0)")
+    home = _Dump("dep", {name: HERE, "other::Tr::each::{closure#0}": replace(HERE, line=9, end_line=9)})
+    assert found(of, by, home) == [name], "of two traits of that name the one there"
+    assert found(of, by, _Dump("dep", {"m::Tr::all::{closure#0}": HERE, "m::Un::each::{closure#0}": HERE})) == []
+    assert found(of, by, _Dump("k", {name: HERE})) == [], "another file"
+    assert found(of, by, _Dump("dep", {name: None})) == []
+    assert found(of, made(closure("<m::S as Tr>::each::{closure#1}"), "/w/dep/src/t.rs:6:24: 6:30"), home) == []
+
+
+def test_closures_inside_closures() -> None:
+    of = closure("<m::S as m::Tr>::each::{closure#0}::{closure#1}")
+    home = _Dump("k", {"m::Tr::each::{closure#0}::{closure#1}": HERE, "m::Tr::each::{closure#1}": HERE})
+    assert found(of, made(of, "src/t.rs:6:24: 6:30"), home) == ["m::Tr::each::{closure#0}::{closure#1}"]
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["src/t.rs:6:24: 6:29", "src/t.rs:6:31: 6:40", "src/t.rs:5:1: 5:40", "src/u.rs:6:24: 6:30", "somewhere"],
+)
+def test_no_body_of_another_place(location: str) -> None:
+    of = closure("<m::S as m::Tr>::each::{closure#0}")
+    assert found(of, made(of, location), _Dump("k", {"m::Tr::each::{closure#0}": HERE})) == []
+
+
+def test_closures_of_functions_are_not_meant() -> None:
+    of = closure("m::Tr::each::{closure#0}")
+    assert found(of, made(of, "src/t.rs:6:24: 6:30"), _Dump("k", {"m::Tr::each::{closure#0}": HERE})) == []
+
+
+def test_arguments_and_primitive_types() -> None:
+    assert arguments_of_trait("<m::S<u8> as m::Tr<'{erased}, u16, [u8; 3]>>::f::{closure#0}") == [
+        "m::S<u8>", "u16", "[u8; 3]",
+    ]  # fmt: skip
+    assert arguments_of_trait("<Self as Tr>::f") == ["Self"]
+    assert arguments_of_trait("m::f::{closure#0}") == []
+    kinds = {"u16": IntTy, "isize": IntTy, "f64": FloatTy, "bool": BoolTy}
+    for text, kind in kinds.items():
+        made_ = primitive(text, "k")
+        assert made_ is not None and made_[0]["text"] == made_[1].text == text
+        assert isinstance(made_[1], kind) and made_[1].crate == "k"
+    assert primitive("isize", "k") == ({"kind": "int", "text": "isize", "name": "isize"}, TY.isize)
+    for text in ("T", "u7", "f16", "usize2", "m::bool", "[u8; 3]"):
+        assert primitive(text, "k") is None
