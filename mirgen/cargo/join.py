@@ -48,7 +48,7 @@ def find_body(
     fitting = named if parsed.trait else [header for header in named if _signature_fits(callee, header)]
     chosen = [h for h in _with_evidence(callee, parsed, crate, fitting) if not _is_nested(h, parsed, by_name)]
     if len(chosen) > 1:
-        chosen = _narrow(callee, parsed, chosen)
+        chosen = _narrow(callee, parsed, crate, chosen)
     if not chosen and blind and parsed.trait is not None:
         chosen = _only_implementation(callee, parsed, crate, named)
     if len(chosen) > 1:
@@ -256,9 +256,10 @@ def _same_trait_method(parsed: Callee, header: Header) -> bool:
     )
 
 
-def _narrow(callee: FnDefTy, parsed: Callee, headers: list[Header]) -> list[Header]:
+def _narrow(callee: FnDefTy, parsed: Callee, crate: str, headers: list[Header]) -> list[Header]:
     """Prefer an exact path, then what the side channel confirms."""
-    exact = [h for h in headers if h.header == callee.path or h.instance == callee.path]
+    own = callee.path if callee.crate == crate else callee.path.removeprefix(f"{crate}::")
+    exact = [h for h in headers if h.header in (callee.path, own) or h.instance == callee.path]
     if exact:
         return exact
     confirmed = [

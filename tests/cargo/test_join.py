@@ -54,6 +54,12 @@ def test_a_re_exported_function_needs_name_and_signature() -> None:
     assert find(fn("libm::sinf", (F32,), F32), "libm", other, right) is right
 
 
+def test_a_function_at_the_path_itself_is_no_re_exported_one() -> None:
+    right, other = header("m::b::slow", ("f32",), "f32"), header("m::a::slow", ("f32",), "f32")
+    assert find(fn("dep::m::b::slow", (F32,), F32), "dep", other, right) is right
+    assert isinstance(find(fn("dep::slow", (F32,), F32), "dep", other, right), Ambiguous)
+
+
 def test_two_fitting_bodies_are_refused() -> None:
     first = header("a::go", ("f32",), "f32")
     second = header("b::go", ("f32",), "f32", line=9)
