@@ -43,7 +43,7 @@ class DynCall:
     @property
     def is_own(self) -> bool:
         """Whether the trait is the object's own: then its table holds the method."""
-        return _without_bindings(principal(self.of)) == self.trait
+        return without_bindings(principal(self.of)) == self.trait
 
 
 def dyn_call(fn: FnDefTy) -> DynCall | None:
@@ -72,7 +72,7 @@ def before(text: str, word: str) -> str:
     return text
 
 
-def _without_bindings(trait: str) -> str:
+def without_bindings(trait: str) -> str:
     """A trait's text without the associated types: ``Fn<(u8,), Output = u8>`` becomes ``Fn<(u8,)>``."""
     at = trait.find("<")
     if at < 0:
@@ -134,15 +134,16 @@ class Methods:
         """A function that was made here."""
         return self._bodies[key]
 
-    def shim(self, key: SlotKey, ty: Ty, source: SourceInfo) -> tuple[FnKey, Body]:
-        """The function behind the word of ``key`` in the table of ``ty``."""
+    def shim(self, key: SlotKey, ty: Ty, source: SourceInfo, words: str | None = None) -> tuple[FnKey, Body]:
+        """The function behind the word of ``key`` in the table of ``ty``; ``words`` are those that the crate of ``ty``
+        has for the trait, where they are known."""
         spelled = erase_regions(ty.text)
         if key == DROP:
             name = (ty.crate, f"{DROP_PATH}{spelled}> - shim(vtable, {ty.crate})")
             return name, self._bodies.setdefault(name, drop_shim(name[1], ty, source.span))
         crate, trait, method = key
         spell = self._speller(crate, ty.crate)
-        path = f"<{ty.text} as {spell(trait)}>::{method}"
+        path = f"<{ty.text} as {words or spell(trait)}>::{method}"
         name = (ty.crate, f"{erase_regions(path)} - shim(vtable, {ty.crate})")
         if name not in self._bodies:
             signature = self._slots[key].signature

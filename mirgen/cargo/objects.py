@@ -5,8 +5,9 @@ Both are found in the bodies that are reached, so that they grow together with t
 turn.  Which function a type's method is remains rustc's answer: a shim's body calls it by the type's name, and that
 call is looked up, asked for or instantiated like any other (:mod:`mirgen.analysis.objects`).
 
-Types are compared inside one crate by their whole texts, and across crates, which spell them differently, by the last
-segments of paths.  What is taken for too much then is a question that rustc refuses, never a wrong function.
+Traits are compared inside one crate by their whole texts, and across crates, which spell them differently, by where
+they are defined, or by the last segments of paths.  What is taken for too much then is a question that rustc refuses,
+never a wrong function.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from mirgen.analysis.objects import (
     unsized,
     with_pointee,
 )  # fmt: skip
-from mirgen.cargo.callee import parse_callee, short
-from mirgen.cargo.methods import DROP, DROP_PATH, DynCall, Methods, SlotKey, before, principal
+from mirgen.cargo.callee import definition_path, parse_callee, short
+from mirgen.cargo.methods import DROP, DROP_PATH, DynCall, Methods, SlotKey, before, principal, without_bindings
 from mirgen.errors import Diagnostic, UnsupportedError
 from mirgen.layout.data import LayoutTable
 from mirgen.mir.body import Alloc, Body, FnAlloc, FnKey, MemoryAlloc, OtherAlloc, Relocation
@@ -100,6 +101,8 @@ class Objects:
     #: the shims that a dispatcher may call
     targets: dict[FnKey, set[FnKey]] = field(default_factory=dict[FnKey, set[FnKey]])
     dispatchers: dict[SlotKey, set[FnKey]] = field(default_factory=dict[SlotKey, set[FnKey]])
+    #: where the trait of a ``dyn`` is defined, as the signature of a method that is called on it says
+    defined: dict[Node, tuple[str, tuple[str, ...]]] = field(default_factory=dict[Node, tuple[str, tuple[str, ...]]])
     #: whether anything asks for the size or alignment of a trait object
     measured: bool = False
     #: allocations that are tables, and of which type
@@ -176,8 +179,11 @@ class Objects:
             NotUnderstoodError: how it is called is not understood.
         """
         signature = _signature(fn, reached.body)
-        key = (fn.crate, call.trait, call.method)
-        return self._dispatch(fn, key, signature, (fn.crate, principal(call.of)), reached, source)
+        key, node = (fn.crate, call.trait, call.method), (fn.crate, principal(call.of))
+        definition = definition_path(fn.text)
+        if call.is_own and definition is not None:
+            self.defined[node] = (definition[0], definition[1][:-1])
+        return self._dispatch(fn, key, signature, node, reached, source)
 
     def _dispatch(
         self, fn: FnDefTy, key: SlotKey, signature: Signature, node: Node, reached: Reached, source: SourceInfo
@@ -199,14 +205,22 @@ class Objects:
                 if key in self.shims.get(name, ()):
                     continue
                 reaches = self._reaches(name)
-                caller = next((nodes[node] for node in nodes if node in reaches), None)
-                if caller is None:
+                node = next((node for node in nodes if node in reaches), None)
+                if node is None:
                     continue
-                shim_key, body = self.methods.shim(key, found.ty, found.source)
+                words = self._words(key, node, found.ty.crate, reaches)
+                shim_key, body = self.methods.shim(key, found.ty, found.source, words)
                 self.shims.setdefault(name, {})[key] = shim_key
                 for dispatcher_key in self.dispatchers[key]:
                     self.targets[dispatcher_key].add(shim_key)
-                yield Made(shim_key, body, found.dump, *caller)
+                yield Made(shim_key, body, found.dump, *nodes[node])
+
+    def _words(self, key: SlotKey, node: Node, crate: str, reaches: Set[Node]) -> str | None:
+        """What ``crate`` calls the trait of ``node``, if the method is that trait's own and it is known there."""
+        if without_bindings(node[1]) != key[1]:
+            return None
+        same = sorted(text for own, text in reaches if own == crate and self._may_be_one(node, (own, text)))
+        return without_bindings(same[0]) if len(same) == 1 else None
 
     def _reaches(self, name: tuple[str, str]) -> set[Node]:
         """Every ``dyn`` that a type is somewhere."""
@@ -220,8 +234,53 @@ class Objects:
                 continue
             found.add(node)
             stack += self._upcasts.get(node, ())
-            stack += (other for other in every if other[0] != node[0] and short(other[1]) == short(node[1]))
+            stack += (other for other in every if self._may_be_one(node, other))
         return found
+
+    def _may_be_one(self, one: Node, other: Node) -> bool:
+        """Whether the ``dyn`` of two crates may be of one trait; that of one crate is one by its text alone.
+
+        Their arguments are compared by the last segments too.
+        """
+        if one[0] == other[0]:
+            return False
+        if one in self.defined and other in self.defined and self.defined[one] != self.defined[other]:
+            return False
+        texts = [short(node[1]) for node in (one, other)]
+        same = one in self.defined and self.defined[one] == self.defined.get(other)
+        return texts[0] == texts[1] or (same and _arguments(texts[0]) == _arguments(texts[1]))
+
+    def check(self) -> None:
+        """Refuses what may be one trait under two names: a crate exports it by another than its own.
+
+        That is so where an object's trait is one of a crate, nothing is called on it under that name, and the crate
+        calls methods on objects that nobody else makes.
+
+        Raises:
+            UnsupportedError: such a pair.
+        """
+        made = {node for nodes in (*self._becomes.values(), *self._upcasts.values()) for node in nodes}
+        called = {node for nodes in self.called.values() for node in nodes}
+        nodes = made | called
+        for node in sorted(made - called):
+            if any(self._may_be_one(node, other) for other in nodes):
+                continue
+            head = node[1].partition("::")[0]
+            for other in sorted(called):
+                if other[0] == head != node[0] and not any(self._may_be_one(other, each) for each in nodes):
+                    raise UnsupportedError(
+                        Diagnostic(
+                            "MG0310",
+                            f"whether the trait objects `dyn {node[1]}` of crate `{node[0]}` are those that crate "
+                            f"`{other[0]}` calls `dyn {other[1]}` cannot be told",
+                            helps=("name the trait as its own crate does, or call a method on such an object",),
+                        )
+                    )
+
+
+def _arguments(trait: str) -> str:
+    """A trait's generic arguments and associated types."""
+    return trait.partition("<")[2]
 
 
 def _type_of(body: Body, operand: Operand, constants: Mapping[FnKey, Ty]) -> Ty | None:
@@ -293,8 +352,10 @@ def make_tables(
     ``waiting`` are the functions that reach a barrier.
 
     Raises:
-        UnsupportedError: a type's layout is not known.
+        UnsupportedError: a type's layout is not known, or which trait an object is of.
     """
+    for kernel in kernels:
+        kernel.check()
     made = Tables({}, {}, {})
     used = {key for kernel in kernels for key in kernel.called}
     chosen = _numbered(kernels, methods, waiting, made)

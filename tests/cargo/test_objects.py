@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -106,9 +107,14 @@ class _Bodies:
         body = b.return_().build()
         self.objects.note_casts(self.reached(body), references(body).casts, {})
 
-    def call(self, path: str, inputs: list[Ty], output: Ty) -> Body:
+    def call(self, path: str, inputs: list[Ty], output: Ty, defined: str = "") -> Body:
+        """``defined`` is where the method is, as ``dep::Shape::area``."""
         item = self.ty.fn_def(path, inputs, output)
         assert isinstance(item, FnDefTy)
+        if defined:
+            crate, _, rest = defined.partition("::")
+            binder = f"for<Region(BrNamed(DefId(0:1 ~ {crate}[a0b1]::{rest}::'_)))> "
+            item = replace(item, text=binder + item.text)
         b = BodyBuilder("g", args=inputs, ret=output)
         b.call(b.ret, item, *(b.arg(i) for i in range(len(inputs)))).return_()
         call = dyn_call(item)
@@ -156,8 +162,55 @@ def test_types_of_two_crates_are_compared_by_their_last_segments() -> None:
     shape = dep.ty.dyn("inner::Shape<m::X>")
     dep.call(f"<{shape.text} as inner::Shape<m::X>>::area", [dep.ty.ref(shape), dep.ty.adt("m::X")], dep.ty.unit)
     (made,) = both.wanted()
-    assert made.key == ("k", "<A as dep::inner::Shape<dep::m::X>>::area - shim(vtable, k)")
+    assert made.key == ("k", "<A as dep::Shape<dep::m::X>>::area - shim(vtable, k)"), "in that crate's own words"
     assert [local.ty.key for local in made.body.locals] == [("k", "()"), ("k", "&'{erased} A"), ("k", "dep::m::X")]
+
+
+def renamed(*, calls: bool, defined: str = "dep::inner::Shape::area") -> Objects:
+    """``k`` makes an object of what it knows as ``dep::Form``; ``dep`` calls a method of ``inner::Shape``."""
+    both = objects()
+    k, dep = _Bodies("k", both), _Bodies("dep", both)
+    form, shape = k.ty.dyn("dep::Form<u8>"), dep.ty.dyn("inner::Shape<u8>")
+    k.cast(k.ty.ref(k.ty.struct("A", [k.ty.u8])), k.ty.ref(form))
+    if calls:
+        k.call(f"<{form.text} as dep::Form<u8>>::more", [k.ty.ref(form)], k.ty.unit, "dep::inner::Shape::more")
+    dep.call(f"<{shape.text} as inner::Shape<u8>>::area", [dep.ty.ref(shape)], dep.ty.unit, defined)
+    return both
+
+
+def test_a_trait_that_is_exported_by_another_name() -> None:
+    both = renamed(calls=True)
+    assert sorted(each.key[1] for each in both.wanted()) == [
+        f"<A as dep::Form<u8>>::{name} - shim(vtable, k)" for name in ("area", "more")
+    ]
+    both.check()
+    assert [each.key[1] for each in renamed(calls=True, defined="dep::other::Shape::area").wanted()] == [
+        "<A as dep::Form<u8>>::more - shim(vtable, k)"
+    ], "another trait"
+
+
+def test_what_may_be_one_trait_by_two_names_is_refused() -> None:
+    both = renamed(calls=False)
+    assert list(both.wanted()) == []
+    with pytest.raises(UnsupportedError, match=r"MG0310: whether .*`dyn dep::Form<u8>`.* `dyn inner::Shape<u8>`"):
+        both.check()
+    dep = _Bodies("dep", both)
+    dep.cast(dep.ty.ref(dep.ty.adt("B")), dep.ty.ref(dep.ty.dyn("inner::Shape<u8>")))
+    with pytest.raises(UnsupportedError, match="MG0310"):
+        both.check()
+    k = _Bodies("k", both)
+    k.cast(k.ty.ref(k.ty.adt("C")), k.ty.ref(k.ty.dyn("dep::Shape<u8>")))
+    both.check()
+
+
+def test_two_traits_of_one_name_are_told_apart_by_their_definitions() -> None:
+    both = objects()
+    k, dep = _Bodies("k", both), _Bodies("dep", both)
+    one, two = k.ty.dyn("Shape"), dep.ty.dyn("inner::Shape")
+    k.cast(k.ty.ref(k.ty.adt("A")), k.ty.ref(one))
+    k.call(f"<{one.text} as Shape>::area", [k.ty.ref(one)], k.ty.unit, "k::Shape::area")
+    dep.call(f"<{two.text} as inner::Shape>::area", [dep.ty.ref(two)], dep.ty.unit, "dep::inner::Shape::area")
+    assert [each.key[1] for each in both.wanted()] == ["<A as Shape>::area - shim(vtable, k)"]
 
 
 def test_a_crate_does_not_say_its_own_name() -> None:
