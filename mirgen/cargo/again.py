@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 from mirgen.cargo.build import CargoBuild, show_building
 from mirgen.cargo.closure import STANDARD_CRATES
 from mirgen.cargo.expose import expose, standard, use_standard
+from mirgen.cargo.metadata import crates_behind
 from mirgen.cargo.overlay import Private
 from mirgen.cargo.sysroot import build_sysroot, expose_standard
-from mirgen.errors import MirgenError, ToolError
+from mirgen.errors import MirgenError
 
 
 class CargoAgainError(MirgenError):
@@ -48,21 +47,6 @@ class Lessons:
         work, toolchain, target = self._build.work_dir, self._build.toolchain, self._build.target
         if target != toolchain.host or toolchain.library is None or standard(work) is not None:
             return False
-        if _links_std(self._build):
+        if "std" in crates_behind(toolchain, self._build.root.metadata):
             return False
         return use_standard(work, build_sysroot(toolchain, target, self._progress))
-
-
-def _links_std(build: CargoBuild) -> bool:
-    """Whether the crate, or one that it depends on, uses ``std``: its metadata lists every crate behind it."""
-    command = [str(build.toolchain.rustc), "-Zls=root", str(build.root.metadata)]
-    environment = {**os.environ, "RUSTC_BOOTSTRAP": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    _, heading, listed = done.stdout.partition("=External Dependencies=\n")
-    if done.returncode != 0 or not heading:
-        raise ToolError(
-            "rustc", "did not list a crate's dependencies", command=command, output=done.stderr or done.stdout,
-            status=done.returncode,
-        )  # fmt: skip
-    names = [line.split()[1].rsplit("-", 1)[0] for line in listed.splitlines() if len(line.split()) > 1]
-    return "std" in names

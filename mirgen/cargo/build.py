@@ -88,7 +88,9 @@ def cargo_build(options: CargoOptions) -> CargoBuild:
     if copies is not None:
         environment["MIRGEN_OVERLAYS"] = str(copies)
     if sysroot is not None:
-        seen = standard(work) or sysroot
+        opened = standard(work)
+        # One that an older mirgen built is not of this sysroot.
+        seen = opened if opened is not None and opened.name.startswith(sysroot.name) else sysroot
         environment["MIRGEN_SYSROOT"] = str(seen)
         environment["MIRGEN_STAMP"] += f"-{seen.name}"
     command = [str(cargo), "check", "--target", target, "--target-dir", str(work), *options.selection()]

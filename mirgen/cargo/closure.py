@@ -208,10 +208,11 @@ class Resolver:
                     return dump, found
         if "core::arch::" in fn.path:
             return "simd"
-        if not crates and self._standard(fn):
-            return "precompiled"
-        if parsed.trait:
+        if parsed.trait and (crates or not self._standard(fn)):
             return "trait"
+        if self._standard(fn):
+            # Arguments that are their parameters' defaults are not printed: `RawVecInner<Global>` is `RawVecInner`.
+            return "generic" if self._dumps("core") else "precompiled"
         return "unknown"
 
     def find_constant(self, constant: Unevaluated) -> KnownConstant | None:

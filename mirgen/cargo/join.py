@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mirgen.cargo.callee import PATH_HEAD, Callee, definition_path, parse_callee, short
+from mirgen.cargo.impl_heads import inherent_type
 from mirgen.cargo.source import SOURCE_WORDS
 from mirgen.ingest import Header
 from mirgen.mir.names import erase_regions, skip_group
@@ -23,6 +24,8 @@ from mirgen.mir.ty import FnDefTy
 _HOLE = "\0"
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _PARAM_NUMBER = re.compile(r"/#\d+")
+#: The crates whose items ``std`` exports again.
+_BEHIND_STD = ("core", "alloc")
 _CLOSED_WORDS = SOURCE_WORDS | {"ValTree", "Leaf"}
 
 
@@ -47,6 +50,8 @@ def find_body(
     # A trait method's signature may be printed with projections; its instance alone decides.
     fitting = named if parsed.trait else [header for header in named if _signature_fits(callee, header)]
     chosen = [h for h in _with_evidence(callee, parsed, crate, fitting) if not _is_nested(h, parsed, by_name)]
+    if not chosen and blind and parsed.trait is None:
+        chosen = [h for h in fitting if names_inherent(own_segments(parsed, callee.crate, crate), h)]
     if len(chosen) > 1:
         chosen = _narrow(callee, parsed, crate, chosen)
     if not chosen and blind and parsed.trait is not None:
@@ -232,14 +237,33 @@ def _names(caller: str, parsed: Callee, crate: str, header: Header) -> bool:
     own = parse_callee(header.header).segments
     if parsed.trait is not None:
         return _same_trait_method(parsed, header)
-    local = parsed.segments if caller == crate else parsed.segments[1:]
-    if parsed.is_plain and own == local:
+    if parsed.is_plain and own == own_segments(parsed, caller, crate):
         return True
     if header.instance is not None and "<impl at" in header.header:
         instance = parse_callee(header.instance).segments
         return len(instance) >= 2 and len(parsed.segments) >= 2 and instance[-2:] == parsed.segments[-2:]
     # A re-exported free function: same name, same signature, and the call's path starts at this crate.
-    return parsed.is_plain and caller != crate and parsed.segments[0] == crate and not any("<" in s for s in own)
+    exported = parsed.is_plain and caller != crate and not any("<" in s for s in own)
+    return exported and may_be_of(parsed.segments[0], crate)
+
+
+def may_be_of(head: str, crate: str) -> bool:
+    """Whether a path that begins with ``head`` may be of an item of ``crate``: ``std`` exports what others hold."""
+    return head == crate or (head == "std" and crate in _BEHIND_STD)
+
+
+def own_segments(path: Callee, caller: str, crate: str) -> tuple[str, ...]:
+    """A path as ``crate`` itself would print it, if it is of that crate."""
+    return path.segments if caller == crate else path.segments[1:]
+
+
+def names_inherent(segments: Sequence[str], header: Header) -> bool:
+    """Whether ``module::Type::method`` names the header of a method in an inherent impl of that module, as the impl's
+    source says.  Arguments of the type do not matter."""
+    own = parse_callee(header.header).segments
+    if len(own) < 2 or len(own) != len(segments) or own[:-2] != tuple(segments[:-2]) or own[-1] != segments[-1]:
+        return False
+    return inherent_type(own[-2]) == segments[-2].partition("<")[0]
 
 
 def _same_trait_method(parsed: Callee, header: Header) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from mirgen.errors import InternalError
@@ -63,13 +64,14 @@ class Private:
 def private_item(file: Path, line: int, col: int) -> Private | None:
     """The item whose definition rustc says begins there; ``None`` where no item that can have a visibility does.
 
-    rustc prints column 0 for a file that is not what it compiled (a copy was); the item is then the line's first.
+    rustc counts columns wrongly in a file that is not what it compiled (a copy was): before the line's first item means
+    that item.
     """
     try:
         text = file.read_text(encoding="utf-8").splitlines()[line - 1]
     except (OSError, IndexError, UnicodeDecodeError):
         return None
-    start = col - 1 if col > 0 else len(text) - len(text.lstrip())
+    start = max(col - 1, len(text) - len(text.lstrip()))
     return Private(file, line, start + 1) if _ITEM.match(text, start) else None
 
 
@@ -107,25 +109,25 @@ def private_items_of(file: Path) -> frozenset[Private]:
 
 def make_overlay(
     root_file: Path, original: Path, queries: Sequence[Addition], folder: Path, exposed: Collection[Private] = (),
-    visibility: str = "pub(crate)", features: Collection[str] = (),
+    visibility: str = "pub(crate)", features: Collection[str] = (), texts: Mapping[Path, str] = MappingProxyType({}),
 ) -> Overlay:  # fmt: skip
     """Lay a copy of ``original`` (the directory that holds all sources) with ``queries`` added out in ``folder``.
 
     ``exposed`` items get ``visibility``, which changes what may be named, never what it means; ``features`` are
-    enabled.
+    enabled; ``texts`` are taken for what stands in those files.
     The copy's name depends on what was added, so that one copy is never changed under another's text.
     """
     by_file: dict[Path, list[Addition]] = {}
     for query in queries:
         file = query.file if query.file.is_relative_to(original) else root_file
         by_file.setdefault(file, []).append(query)
-    for item in exposed:
-        by_file.setdefault(item.file, [])
+    for file in (*(item.file for item in exposed), *texts):
+        by_file.setdefault(file, [])
     enabled = sorted({*features, *(query.feature for query in queries if query.feature is not None)})
     if enabled:
         by_file.setdefault(root_file, [])
     state = hashlib.sha256(repr([(str(f), [q.text for q in qs]) for f, qs in by_file.items()]).encode())
-    state.update(repr((visibility, sorted(exposed), enabled)).encode())
+    state.update(repr((visibility, sorted(exposed), enabled, sorted(texts.items()))).encode())
     copy = folder / state.hexdigest()[:16]
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir(parents=True)
@@ -134,7 +136,7 @@ def make_overlay(
     changed: list[Path] = []
     for file, own in by_file.items():
         target = copy / file.relative_to(original)
-        text = file.read_text(encoding="utf-8")
+        text = texts[file] if file in texts else file.read_text(encoding="utf-8")
         text = _inserting(text, own)
         text = _exposing(text, [item for item in exposed if item.file == file], visibility)
         text = _enabling(text, enabled) if file == root_file else text

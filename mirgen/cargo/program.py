@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from mirgen.analysis.doomed import without_addresses
 from mirgen.cargo.again import CargoAgainError, Lessons
+from mirgen.cargo.allocator import refuse_own_allocator
 from mirgen.cargo.ask import Asker
 from mirgen.cargo.build import CargoBuild, Unit, cargo_build
 from mirgen.cargo.closure import STANDARD_CRATES, Closure, KnownConstant, Reached, Resolver, Unresolved, close
@@ -117,7 +118,7 @@ class _Closer:
         """The dumps of a crate (several where versions share a name) at the effort it has come to."""
         effort = self._effort.get(crate)
         if effort is None:
-            return []
+            return [dump for behind in ("core", "alloc") for dump in self._current(behind)] if crate == "std" else []
         key = (crate, effort)
         if key not in self._variants:
             flags = self._efforts(crate)[effort]
@@ -157,6 +158,7 @@ class _Closer:
         self._want_core(_unresolved(chosen))
         self._refuse_unresolved(chosen)
         refuse_mixed_versions(self._units, chosen, self._resolver.references)
+        refuse_own_allocator(self._build, chosen, self._resolver.references)
         return self._assemble(marked, chosen)
 
     def _decide_drops(self, chosen: dict[str, tuple[Reached, Closure]]) -> bool:

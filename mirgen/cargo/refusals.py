@@ -11,7 +11,7 @@ from mirgen.cargo.queries import Query
 from mirgen.cargo.unit import UnitRecord
 
 _DEFINED = re.compile(r"^note: the [\w ]+ `\w+` is defined here\n *--> (.+?):(\d+):(\d+)$", re.MULTILINE)
-_SNIPPET = re.compile(r"^ *(?:-->|:::) (.+?):\d+:\d+$")
+_SNIPPET = re.compile(r"^ *(?:-->|:::) (.+?):(\d+):\d+$")
 _MARGIN = re.compile(r"^ *(\d+) +\|( +/)?")
 _END_OF_SEVERAL = re.compile(r"^ +\| +\|_")
 _FEATURE = re.compile(r"^ *= help: add `#!\[feature\((\w+)\)\]` to the crate attributes to enable$", re.MULTILINE)
@@ -35,15 +35,19 @@ def private_items(output: str, unit: UnitRecord) -> frozenset[Private]:
 
 
 def _private_members(output: str) -> list[tuple[str, str, str]]:
-    """Methods and associated constants: rustc shows their definitions as snippets, whose margins have the lines."""
+    """Methods and associated constants: rustc shows their definitions as snippets, whose margins have the lines.
+
+    Of a file that is not what it compiled (a copy was) it shows positions only, the definition's first line first.
+    """
     found: list[tuple[str, str, str]] = []
     for block in output.split("\nerror")[0 if output.startswith("error") else 1 :]:
-        file, line, first = "", "", ""
+        file, line, first, shown = "", "", "", True
         for text in block.splitlines() if block.removeprefix("error").startswith("[E0624]") else ():
             if position := _SNIPPET.match(text):
-                file = position[1]
+                if shown or position[1] != file:
+                    file, line, first, shown = position[1], position[2], "", False
             elif margin := _MARGIN.match(text):
-                line = margin[1]
+                line, shown = margin[1], True
                 first = line if margin[2] else first
             if text.endswith(" defined here") and file:
                 found.append((file, first if _END_OF_SEVERAL.match(text) else line, "0"))

@@ -7,6 +7,7 @@ like any dependency's.  Only metadata is made (about 20 s on two cores): mirgen 
 from __future__ import annotations
 
 import fcntl
+import functools
 import hashlib
 import itertools
 import json
@@ -28,8 +29,14 @@ _FLAGS = (
     "-Zforce-unstable-if-unmarked", "--cap-lints", "allow",
 )  # fmt: skip
 #: Raised when the flags, the set of crates or their records change, so that old caches are not taken for new ones.
-_RECIPE = 2
+_RECIPE = 3
 _UNSTABLE = '#[unstable(feature = "mirgen_exposed", issue = "none")] '
+#: A mark on a line of its own that keeps rustc from inlining, and what comes up to the function's body.
+_NEVER_INLINED = re.compile(
+    r"^[ \t]*#\[(?:inline\(never\)|cold)\][ \t]*$(?=(?P<head>[^{;]*?\bfn\b[^{;]*)[{;])", re.MULTILINE
+)
+_NAMED = re.compile(r"\b(?:struct|enum|union|trait) (\w+)")
+_TRAIT_IMPL = re.compile(r"(?:unsafe )?impl\b.*?(\w+)(?:<[^{]*>)? for (\w+)")
 _COMPILER_BUILTINS = "#![no_std]\n#![feature(compiler_builtins)]\n#![compiler_builtins]\n"
 MISSING_SOURCES = (
     "library sources are not installed: `rustup component add rust-src`, or Debian's `rust-web-src` beside `rustc-web`"
@@ -99,7 +106,7 @@ def expose_standard(
     if not wanted:
         return latest if (latest / "complete").is_file() else None
     # Each build takes its time: all private modules come with the first, and what is in them.
-    modules = _modules(toolchain.library / "core" / "src")
+    modules = [*_modules(toolchain.library / "core" / "src"), *_modules(toolchain.library / "alloc" / "src")]
     outside = {*wanted, *map(_with_stability, modules)}
     places = {(item.file, item.line) for item in (*known, *outside)}
     inside = {i for module in modules for i in _inside(module) if (i.file, i.line) not in places}
@@ -129,11 +136,35 @@ def _modules(source: Path) -> list[Private]:
 
 
 def _inside(module: Private) -> list[Private]:
-    """The private items of a module that are as unstable as the module itself."""
+    """The private items of a module that are as unstable as the module itself.
+
+    A public type's implementation of a public trait must say how stable it is: where one of them has an implementation
+    that says nothing, they all stay as they are, for they may mention each other.
+    """
     file = module_file(module)
     if file is None or re.search(r"^#!\[stable\(", file.read_text(encoding="utf-8"), re.MULTILINE):
         return []
-    return [item for item in private_items_of(file) if module_file(item) is None]
+    lines = file.read_text(encoding="utf-8").splitlines()
+    silent = _silent(next(folder for folder in file.parents if folder.name == "src"))
+    items = [item for item in private_items_of(file) if module_file(item) is None]
+    names = {name[1] for item in items if (name := _NAMED.search(lines[item.line - 1])) is not None}
+    return [] if names & silent else items
+
+
+@functools.cache
+def _silent(source: Path) -> frozenset[str]:
+    """The names of traits and types of which some implementation in a stable file has no stability."""
+    names: set[str] = set()
+    for file in source.rglob("*.rs"):
+        text = file.read_text(encoding="utf-8")
+        if "stable(" not in text or re.search(r"^#!\[unstable\(", text, re.MULTILINE):  # which counts for all inside
+            continue
+        lines = text.splitlines()
+        for i, line in enumerate(lines):
+            if (head := _TRAIT_IMPL.match(line)) is not None:
+                above = itertools.takewhile(lambda line: line.startswith(("#", "//")), reversed(lines[:i]))
+                names |= set() if any("stable(" in text for text in above) else {head[1], head[2]}
+    return frozenset(names)
 
 
 def _with_stability(item: Private) -> Private:
@@ -181,6 +212,27 @@ def _build_once(
             _build_in(toolchain, library, target, final, progress, exposed)
 
 
+def inlinable(source: Path) -> dict[Path, str]:
+    """The files of a library in which functions are marked ``#[inline(never)]`` or ``#[cold]``, without those marks.
+
+    They keep cold code out of hot code's way, which is nothing to the meaning; but rustc gives a generic function
+    concrete arguments only where it inlines it.  What never returns stays marked: a panic is known by its function.
+    ``alloc`` has few and short ones; core's are whole sorting algorithms, which would make callers immense.
+    """
+    found: dict[Path, str] = {}
+    for file in sorted(source.rglob("*.rs")):
+        text = file.read_text(encoding="utf-8")
+        new = _NEVER_INLINED.sub(_unmarked, text)
+        if new != text:
+            found[file] = new
+    return found
+
+
+def _unmarked(mark: re.Match[str]) -> str:
+    """Blanks, so that everything else stays where it is."""
+    return mark[0] if re.search(r"->\s*!", mark["head"]) else " " * len(mark[0])
+
+
 def _compile_all(
     toolchain: Toolchain, library: Path, target: str, work: Path, final: Path, progress: Callable[[str], None],
     exposed: Sequence[Private],
@@ -188,6 +240,7 @@ def _compile_all(
     relative = Path("lib") / "rustlib" / target / "lib"
     (work / relative).mkdir(parents=True)
     (work / "units").mkdir()
+    texts = inlinable(library / "alloc" / "src")
     builtins = work / "compiler_builtins.rs"
     builtins.write_text(_COMPILER_BUILTINS)
     crates = (
@@ -200,8 +253,8 @@ def _compile_all(
         args = ["--crate-name", name, "--edition", edition, "--crate-type", "rlib", "--target", target, *_FLAGS]
         found = ["--sysroot", str(work)] if name != "core" else []
         read = source
-        if exposed and source.is_relative_to(library):
-            copy = make_overlay(source, library, (), work / "sources", exposed, "pub")
+        if source.is_relative_to(library) and (exposed or name == "alloc"):
+            copy = make_overlay(source, library, (), work / "sources", exposed, "pub", texts=texts)
             read, found = copy.root_file, [*found, f"--remap-path-prefix={copy.copy}={library}"]
         _run([str(toolchain.rustc), *args, *found, "--emit=metadata", "--out-dir", str(work / relative), str(read)])
         if name != "compiler_builtins":

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from mirgen.intrinsics import atomics, calls, control, floats, gpu, ints, memory, pointers
+from mirgen.intrinsics import atomics, calls, control, floats, gpu, heap, ints, memory, pointers
 from mirgen.intrinsics.registry import Intrinsic, Table, refusal
 from mirgen.lower.callsite import Handler
 from mirgen.lower.panic import strip_generics
 
 _MODULES = ("core::intrinsics::", "std::intrinsics::")
+#: Where ``alloc`` declares what an allocator has to bring.
+_ALLOCATOR = ("alloc::alloc", "std::alloc", "alloc")
 
 
 @lru_cache(maxsize=1)
@@ -35,6 +37,12 @@ def device_table() -> Table:
     return gpu.table()
 
 
+@lru_cache(maxsize=1)
+def heap_table() -> Table:
+    """Entries of the functions that an allocator has to bring, by name."""
+    return heap.table()
+
+
 def find(path: str) -> Intrinsic | None:
     """The entry for a callee's text; ``None`` where it is no intrinsic.
 
@@ -44,6 +52,8 @@ def find(path: str) -> Intrinsic | None:
     name = plain.rpartition("::")[2]
     if name.startswith(gpu.RESERVED):
         return device_table().get(name) or gpu.find(name)
+    if name in heap_table() and plain.rpartition("::")[0] in _ALLOCATOR:
+        return heap_table()[name]
     module = next((prefix for prefix in _MODULES if plain.startswith(prefix)), None)
     if module is None:
         return None

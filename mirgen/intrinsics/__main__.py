@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from mirgen.intrinsics import core_table, device_table
+from mirgen.intrinsics import core_table, device_table, heap_table
 from mirgen.intrinsics.registry import Table
 
 _WORDS = {"exact": "yes", "approximate": "last bits vary", "refused": "no"}
@@ -27,11 +27,12 @@ def document() -> str:
     """The whole page, as it stands in ``docs/intrinsics.md``."""
     head = (
         "# Intrinsics\n\nFunctions without a body that mirgen gives a meaning: rustc's own, which the standard library "
-        "calls, and the device\ncrate's. \"Last bits vary\" means that the target's mathematical library decides them "
-        "(libdevice on the GPU, libm on the\nsimulator); everything else gives the same bits everywhere.\n"
-        "`python -m mirgen.intrinsics --table` prints this page.\n"
+        "calls, the allocator's, and\nthe device crate's. \"Last bits vary\" means that the target's mathematical "
+        "library decides them (libdevice on the GPU, libm\non the simulator); everything else gives the same bits "
+        "everywhere.\n`python -m mirgen.intrinsics --table` prints this page.\n"
     )
-    return "\n".join((head, markdown("`core::intrinsics`", core_table()), markdown("The device crate", device_table())))
+    parts = {"`core::intrinsics`": core_table(), "The allocator": heap_table(), "The device crate": device_table()}
+    return "\n".join((head, *(markdown(title, table) for title, table in parts.items())))
 
 
 @click.command()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         ArgumentValueError,
         DeviceError,
         DivergentBarrierError,
+        HeapError,
         InvalidMemoryAccessError,
         KernelNotFoundError,
         KernelPanicError,
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "asarray": "arrays", "empty": "arrays", "zeros": "arrays", "LaunchConfig": "dims", "ArgumentTypeError": "errors",
     "ArgumentValueError": "errors", "DeviceError": "errors", "DivergentBarrierError": "errors",
-    "InvalidMemoryAccessError": "errors", "KernelNotFoundError": "errors", "KernelPanicError": "errors",
-    "KernelTimeoutError": "errors", "KernelTrapError": "errors", "LaunchError": "errors", "Kernel": "module",
-    "Module": "module", "SimOptions": "sim.launch", "load": "loading",
+    "HeapError": "errors", "InvalidMemoryAccessError": "errors", "KernelNotFoundError": "errors",
+    "KernelPanicError": "errors", "KernelTimeoutError": "errors", "KernelTrapError": "errors", "LaunchError": "errors",
+    "Kernel": "module", "Module": "module", "SimOptions": "sim.launch", "load": "loading",
 }  # fmt: skip
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "ArgumentValueError",
     "DeviceError",
     "DivergentBarrierError",
+    "HeapError",
     "InvalidMemoryAccessError",
     "Kernel",
     "KernelNotFoundError",

@@ -72,6 +72,10 @@ class InvalidMemoryAccessError(DeviceError):
     """A load or store outside every array, or a store to a read-only one."""
 
 
+class HeapError(DeviceError):
+    """Memory was given back to the heap that the heap had not given out, or not so."""
+
+
 class DivergentBarrierError(DeviceError):
     """Threads of one block wait at different barriers, or some have left the kernel."""
 

@@ -123,6 +123,11 @@ class Target(Protocol):
         """Stops execution without a message and terminates the current block."""
         ...
 
+    def heap(self, fx: FunctionContext, op: str, args: Sequence[ir.Value]) -> ir.Value | None:
+        """Rust's ``alloc alloc_zeroed dealloc realloc`` with the arguments of ``__rust_<op>``: pointers, and sizes and
+        alignments as ``i64``.  Returns the pointer, null where there is no memory; nothing for ``dealloc``."""
+        ...
+
     def math(self, fx: FunctionContext, name: str, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:
         """Calls the mathematical function that libdevice calls ``__nv_<name>`` (``sinf``, ``pow``, ..)."""
         ...

@@ -151,6 +151,13 @@ class HostTarget:
         fx.b.call(trap, [_ctx(fx)])
         fx.b.unreachable()
 
+    def heap(self, fx: FunctionContext, op: str, args: Sequence[ir.Value]) -> ir.Value | None:
+        """The simulator's heap."""
+        result = _VOID if op == "dealloc" else _PTR
+        function = fx.cx.declare(host_abi.HEAP[op], result, [_PTR, *(arg.type for arg in args)])
+        value = fx.b.call(function, [_ctx(fx), *args])
+        return None if op == "dealloc" else value
+
     def math(self, fx: FunctionContext, name: str, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:
         """libm's function, or an expansion of those that libm lacks."""
         value = math_call(fx.b, fx.cx.declare, name, args, result)

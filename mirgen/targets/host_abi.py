@@ -12,6 +12,8 @@ PANIC: Final = "__mirgen_panic"
 TRAP: Final = "__mirgen_sim_trap"
 #: ``i8* (i8* ctx, i64 size, i64 align)``: memory for a coroutine's frame, from the block's arena.
 FRAME: Final = "__mirgen_sim_frame"
+#: Rust's allocation functions, with the context before their own parameters (pointers, ``i64`` sizes and alignments).
+HEAP: Final = {op: f"__mirgen_sim_{op}" for op in ("alloc", "alloc_zeroed", "dealloc", "realloc")}
 #: Bytes of JSON: for each site in order its message and ``file:line:col`` or null.
 SITES: Final = "__mirgen_sites"
 #: ``double (double, double, double, i32 op, i32 mode)`` and ``float`` with ``f``: arithmetic rounded otherwise.

@@ -15,6 +15,7 @@ from mirgen.errors import InternalError
 from mirgen.lower import types
 from mirgen.targets import ptx_atomics
 from mirgen.targets.base import EntryParam, KernelAbi
+from mirgen.targets.device_heap import heap_call
 
 if TYPE_CHECKING:
     from mirgen.lower.context import FunctionContext, ModuleContext
@@ -89,6 +90,9 @@ class NvptxTarget:
     def panic(self, fx: FunctionContext, site: int, args: Sequence[ir.Value]) -> None:
         """Traps; the message is the simulator's.  An inline trap costs no register, a call that reports would."""
         self.trap(fx)
+
+    def heap(self, fx: FunctionContext, op: str, args: Sequence[ir.Value]) -> ir.Value | None:
+        return heap_call(fx.b, op, args)
 
     def math(self, fx: FunctionContext, name: str, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:
         function = fx.cx.declare(f"__nv_{name}", result, [arg.type for arg in args])

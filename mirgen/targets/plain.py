@@ -13,6 +13,7 @@ from llvmlite import binding, ir
 
 from mirgen.lower import types
 from mirgen.targets.base import EntryParam, KernelAbi
+from mirgen.targets.device_heap import heap_call
 
 if TYPE_CHECKING:
     from mirgen.lower.context import FunctionContext, ModuleContext
@@ -63,6 +64,9 @@ class PlainHost:
     def trap(self, fx: FunctionContext) -> None:
         fx.b.call(fx.cx.declare("llvm.trap", types.VOID, ()), [])
         fx.b.unreachable()
+
+    def heap(self, fx: FunctionContext, op: str, args: Sequence[ir.Value]) -> ir.Value | None:
+        return heap_call(fx.b, op, args)
 
     def math(self, fx: FunctionContext, name: str, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:
         return fx.b.call(fx.cx.declare(name, result, [arg.type for arg in args]), list(args))

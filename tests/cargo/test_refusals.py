@@ -71,3 +71,24 @@ def test_features_that_the_library_asks_for(tmp_path: Path) -> None:
     env = {**os.environ, "RUSTC_BOOTSTRAP": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     assert unstable_features(done.stderr) == {"core_intrinsics"}
+
+
+def test_a_private_method_in_a_file_that_rustc_does_not_show(tmp_path: Path) -> None:
+    """Of a file that is not what it compiled, rustc prints positions only, and columns that count otherwise."""
+    file = tmp_path / "mod.rs"
+    file.write_text("impl X {\n    /// Grows.\n    unsafe fn grow(\n        &self,\n    ) {\n    }\n}\n")
+    unit = UnitRecord("k", file, tmp_path, tmp_path, {}, True, "k 1.0.0")
+    output = f"""error[E0624]: method `grow` is private
+  --> user/lib.rs:31:246
+   |
+31 | ...unsafe {{ ::k::X::grow(a0) }} }}
+   |                    ^^^^ private method
+   |
+  --> {file}:3:4
+  ::: {file}:5:7
+   |
+   = note: private method defined here
+
+error: aborting due to 1 previous error
+"""
+    assert private_items(output, unit) == {Private(file, 3, 5)}

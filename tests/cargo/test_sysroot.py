@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mirgen.cargo.shim import run_shim
-from mirgen.cargo.sysroot import build_sysroot
+from mirgen.cargo.sysroot import build_sysroot, inlinable
 from mirgen.cargo.toolchain import find_shim, probe
 from mirgen.ingest import load_layouts
 
@@ -42,3 +42,40 @@ def test_their_own_types_have_layouts(rustc_196: Path, tmp_path: Path, crate: st
     answers = load_layouts(out, crate)
     assert answers.failures == {}
     assert {text: answers.layouts[crate, text].size for text in sizes} == sizes
+
+
+MARKED = """
+impl<T> X<T> {
+    /// #[inline(never)]
+    #[cfg(not(no_global_oom_handling))]
+    #[inline(never)]
+    fn grow(&mut self) {}
+    #[cold]
+    #[inline(never)]
+    pub(crate) unsafe fn slow<F>(f: F) -> usize
+    where
+        F: Fn() -> u8,
+    { 0 }
+    #[inline(never)]
+    #[cold]
+    fn fails(at: usize) -> ! { loop {} }
+    #[cfg_attr(not(panic = "immediate-abort"), inline(never), cold)]
+    const fn overflow() -> ! { loop {} }
+}
+"""
+
+
+def test_what_keeps_a_function_from_being_inlined_is_taken_away(tmp_path: Path) -> None:
+    """Everything else stays where it is, and so do the marks of what never returns."""
+    file, plain = tmp_path / "a" / "x.rs", tmp_path / "y.rs"
+    file.parent.mkdir()
+    file.write_text(MARKED)
+    plain.write_text("#[inline]\nfn f() {}\n")
+    found = inlinable(tmp_path)
+    assert found.keys() == {file}
+    before, after = MARKED.split("\n"), found[file].split("\n")
+    assert len(before) == len(after)
+    gone = [number for number, (one, other) in enumerate(zip(before, after, strict=True)) if one != other]
+    assert [before[number].strip() for number in gone] == ["#[inline(never)]", "#[cold]", "#[inline(never)]"]
+    assert all(after[number].strip() == "" and len(after[number]) == len(before[number]) for number in gone)
+    assert after[14:16] == before[14:16], "a panic keeps its marks"

@@ -1,4 +1,4 @@
-"""Kernels that reach functions of core which rustc does not inline, on the host."""
+"""Kernels that reach the standard library's functions: those that rustc does not inline, and the allocator's."""
 
 from __future__ import annotations
 
@@ -46,3 +46,38 @@ def test_a_crate_with_std_keeps_the_toolchains_core(mirgen: Mirgen, rustc_196: P
     assert "can't find crate" not in done.err and "Building core" not in done.err
     assert "error[MG0201]: kernel `step` calls `std::str::from_utf8`, which has no body to compile\n" in done.err
     assert done.err.count("= help: make them `#![no_std]`") == done.err.count("error[MG")
+
+
+ALLOCATOR = """
+extern crate alloc;
+use core::alloc::{GlobalAlloc, Layout};
+pub struct Nothing;
+unsafe impl GlobalAlloc for Nothing {
+    unsafe fn alloc(&self, _: Layout) -> *mut u8 { core::ptr::null_mut() }
+    unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
+}
+#[global_allocator]
+static NOTHING: Nothing = Nothing;
+
+#[kernel]
+pub fn quiet(mut y: Disjoint<[u32]>) {
+    if let Some(y) = y.get_mut(thread::index_1d()) { *y = 1; }
+}
+#[kernel]
+pub fn step(mut y: Disjoint<[u32]>) {
+    if let Some(y) = y.get_mut(thread::index_1d()) {
+        *y = u32::from(unsafe { alloc::alloc::alloc(Layout::new::<u64>()) }.is_null());
+    }
+}
+"""
+
+
+def test_an_allocator_of_the_crates_own_is_not_ignored(mirgen: Mirgen, tmp_path: Path) -> None:
+    crate = make_crate(tmp_path / "crate", PRELUDE + ALLOCATOR, name="own_allocator")
+    done = mirgen.build("quiet", cwd=crate)
+    assert done.code == 0, done.err
+    done = mirgen.build(cwd=crate)
+    assert done.code == 103
+    message = "error[MG0203]: kernel `step` uses the heap, and crate `own_allocator` brings its own allocator\n"
+    assert message in done.err
+    assert "reached from kernel step" in done.err

@@ -24,6 +24,7 @@ KERNELS: dict[str, tuple[str, ...]] = {
     "crates_rand_chacha": ("chacha8",),
     "crates_sha2": ("sha256",),
     "crates_xxhash": ("xxh64",),
+    "heap": ("raw",),
 }
 #: And of all checks those: one architecture for LLVM, and for each dialect of libNVVM.
 CRATES_IO_CHECKS = (SIMULATOR, "llvm sm_90", "nvvm sm_90", "nvvm sm_100")
@@ -35,6 +36,7 @@ OTHER_LANES: dict[str, tuple[str, ...]] = {
     "params": ("nested", "array_u128", "choice"),
     "iterators": ("a1", "b3", "b6", "helper"),
     "lang": ("dynk", "captures"),
+    "heap": ("raw",),
     "leftovers": ("closures", "traits", "supertraits", "callables"),
 }
 
@@ -59,6 +61,8 @@ def sampled() -> list[tuple[Lane, Fixture]]:
         chosen = {crate: KERNELS.get(crate, ()) for crate in FIXTURES} if number == 0 else dict(OTHER_LANES)
         if number > 0 and lane.target == "host" and "core" in lane.offers:
             chosen["iterators"] = ("a1", "b6", "b8", "helper")
+        if lane.target == "nvptx64":
+            chosen["heap"] = ("vectors", "raw")
         pairs += [(lane, sample(crate, kernels)) for crate, kernels in chosen.items()]
     return pairs
 

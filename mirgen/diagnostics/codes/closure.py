@@ -35,4 +35,15 @@ CODES = (
         one; versions that no kernel reaches may stay as they are.
         """,
     ),
+    code(
+        "MG0203",
+        "a kernel uses the heap, and a crate brings its own allocator",
+        """
+        `Box`, `Vec` and the like take their memory from CUDA's device heap (`malloc` in device code), on the simulator
+        from a heap that checks what is given back. A `#[global_allocator]` says that memory shall come from somewhere
+        else. mirgen does not use it, and does not ignore it either.
+
+        Leave the allocator out of the build for the GPU: `#[cfg(not(target_arch = "nvptx64"))]`.
+        """,
+    ),
 )

@@ -10,6 +10,7 @@ from mirgen.runtime.errors import (
     DeviceError,
     Dim3,
     DivergentBarrierError,
+    HeapError,
     InvalidMemoryAccessError,
     KernelPanicError,
     KernelTimeoutError,
@@ -58,6 +59,8 @@ class Explainer:
                     f"divergent barrier: {places[0]}, but {places[1]}",
                     kernel=launch.name, block=block, location=_barrier_location(module, report),
                 )  # fmt: skip
+            case layout.HEAP:
+                return HeapError(_misuse(report), kernel=launch.name, block=block, thread=thread)
             case kind:
                 return InternalError(f"the simulator failed without a report (kind {kind})")
 
@@ -123,6 +126,21 @@ class Explainer:
             if slot.active:
                 return unlinear(slot.block, self._launch.grid), unlinear(slot.thread, self._launch.block)
         return None, None
+
+
+def _misuse(report: layout.Report) -> str:
+    """What was done to the heap."""
+    match report.site:
+        case layout.HEAP_FOREIGN:
+            return f"deallocated memory at {report.a:#x}, which was not allocated"
+        case layout.HEAP_TWICE:
+            return f"deallocated {report.b} bytes at {report.a:#x}, which had been deallocated before"
+        case layout.HEAP_OTHER_SIZE:
+            return f"deallocated {report.b} bytes where {report.a} had been allocated"
+        case layout.HEAP_OTHER_ALIGN:
+            return f"deallocated with an alignment of {report.b} what had been allocated with {report.a}"
+        case code:
+            raise InternalError(f"the simulator's heap reports {code}")
 
 
 def unlinear(index: int, extent: Dim3) -> Dim3:

@@ -18,9 +18,27 @@ JUMP_BUFFER: Final = 512
 STACK_SIZE: Final = 64 << 20
 
 # Report.kind
-NOTHING, PANIC, DIVERGENT, SIGNAL, TRAP = range(5)
+NOTHING, PANIC, DIVERGENT, SIGNAL, TRAP, HEAP = range(6)
+
+# Report.site of HEAP, which a and b explain: no piece of the heap (address); given back before (address, size); as of
+# another size or alignment (allocated, given back)
+HEAP_FOREIGN, HEAP_TWICE, HEAP_OTHER_SIZE, HEAP_OTHER_ALIGN = range(4)
 
 FORWARD, REVERSE, RANDOM = range(3)
+
+
+class Block(c.Structure):
+    """What lies before every piece of the simulator's heap.  ``start`` is libc's address of it all, ``total`` its size;
+    ``next`` leads through those that wait to be given back."""
+
+    _fields_ = (
+        ("state", c.c_uint64),
+        ("size", c.c_uint64),
+        ("align", c.c_uint64),
+        ("start", c.c_void_p),
+        ("total", c.c_uint64),
+        ("next", c.c_void_p),
+    )
 
 
 class Context(c.Structure):

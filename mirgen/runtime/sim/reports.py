@@ -33,6 +33,26 @@ def reports_ir() -> str:
     return "\n".join((_DECLARATIONS, _stops(), _on_signal()))
 
 
+def stop_ir(kind: int) -> str:
+    """Reports ``%site``, ``%a`` and ``%b`` for the thread of ``%ctx`` and leaves the kernel; ends the function."""
+    return f"""
+{load(n.Context, "runtime", "%ctx", "%slot", "ptr")}
+{_claim(kind)}
+{load(n.Context, "thread", "%ctx", "%thread", "i32")}
+{field(n.Report, "thread", "%report", "%r.thread")}
+  store i32 %thread, ptr %r.thread
+{field(n.Report, "site", "%report", "%r.site")}
+  store i32 %site, ptr %r.site
+{field(n.Report, "a", "%report", "%r.a")}
+  store i64 %a, ptr %r.a
+{field(n.Report, "b", "%report", "%r.b")}
+  store i64 %b, ptr %r.b
+{_publish()}
+{field(n.Slot, "jump", "%slot", "%jump")}
+  call void @longjmp(ptr %jump, i32 1)
+  unreachable"""
+
+
 def _claim(kind: int) -> str:
     """Claims the report for ``%slot`` or goes to ``%out``; leaves ``%report`` and ``%launch``."""
     return f"""
@@ -58,34 +78,16 @@ out:
 
 
 def _stops() -> str:
-    def stop(kind: int) -> str:
-        return f"""
-{load(n.Context, "runtime", "%ctx", "%slot", "ptr")}
-{_claim(kind)}
-{load(n.Context, "thread", "%ctx", "%thread", "i32")}
-{field(n.Report, "thread", "%report", "%r.thread")}
-  store i32 %thread, ptr %r.thread
-{field(n.Report, "site", "%report", "%r.site")}
-  store i32 %site, ptr %r.site
-{field(n.Report, "a", "%report", "%r.a")}
-  store i64 %a, ptr %r.a
-{field(n.Report, "b", "%report", "%r.b")}
-  store i64 %b, ptr %r.b
-{_publish()}
-{field(n.Slot, "jump", "%slot", "%jump")}
-  call void @longjmp(ptr %jump, i32 1)
-  unreachable"""
-
     return f"""
 define void @{PANIC}(ptr %ctx, i32 %site, i64 %a, i64 %b) noreturn {{
-{stop(n.PANIC)}
+{stop_ir(n.PANIC)}
 }}
 
 define void @{TRAP}(ptr %ctx) noreturn {{
   %site = add i32 0, 0
   %a = add i64 0, 0
   %b = add i64 0, 0
-{stop(n.TRAP)}
+{stop_ir(n.TRAP)}
 }}
 
 define internal void @mirgen_diverged(ptr %slot, i32 %thread, i32 %other) {{

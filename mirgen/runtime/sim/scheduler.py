@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes as c
 
 from mirgen.runtime.sim import layout as n
+from mirgen.runtime.sim.heap import heap_ir
 from mirgen.runtime.sim.irtext import field, load
 from mirgen.runtime.sim.reports import reports_ir
 from mirgen.runtime.sim.rounding import rounding_ir
@@ -29,6 +30,7 @@ def scheduler_ir() -> str:
             _frame(),
             rounding_ir(),
             reports_ir(),
+            heap_ir(),
         )
     )
 
@@ -39,6 +41,7 @@ declare i64 @pthread_self()
 declare ptr @malloc(i64)
 declare void @free(ptr)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.coro.resume(ptr)
 declare i1 @llvm.coro.done(ptr)
 """

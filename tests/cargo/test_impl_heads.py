@@ -1,0 +1,61 @@
+"""Whose inherent impl a header's span is, as the source says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mirgen.cargo.impl_heads import inherent_type
+from mirgen.cargo.join import find_body, group_by_name
+from mirgen.ingest import Header
+from mirgen.mir.ty import FnDefTy, FnSig, TupleTy
+
+
+def segment(file: Path, text: str) -> str:
+    """The header's segment of an impl whose head is ``text``, on the second line of a file."""
+    file.write_text(f"// first\n    {text} {{\n    fn f() {{}}\n}}\n")
+    return f"<impl at {file}:2:5: 2:{5 + len(text)}>"
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        ("impl Global", "Global"),
+        ("impl<T, A: Allocator> RawVec<T, A>", "RawVec"),
+        ("impl<T> crate::m::Cell<T> where T: Fn() -> u8", "Cell"),
+        ("unsafe impl<const N: usize> a::B<{ N }>", "B"),
+        ("impl<F: Fn(u8) -> u8> Holder<F>", "Holder"),
+        ("impl /* of old */ X", "X"),
+        ("impl Clone for Global", None),
+        ("impl<T> From<T> for RawVec<T>", None),
+        ("impl [u8]", None),
+        ("impl dyn Any", None),
+        ("impl<T> *const T", None),
+        ("make_impls!(u8)", None),
+    ],
+)
+def test_only_the_head_of_an_inherent_impl_names_its_type(tmp_path: Path, head: str, name: str | None) -> None:
+    assert inherent_type(segment(tmp_path / "lib.rs", head)) == name
+
+
+def test_a_span_that_the_file_does_not_have_names_nothing(tmp_path: Path) -> None:
+    assert inherent_type(f"<impl at {tmp_path}/gone.rs:1:1: 1:5>") is None
+    file = tmp_path / "short.rs"
+    file.write_text("impl X {}\n")
+    assert inherent_type(f"<impl at {file}:7:1: 7:7>") is None
+    assert inherent_type("X") is None
+
+
+def test_in_a_blind_crate_the_source_decides_between_methods_of_one_name(tmp_path: Path) -> None:
+    unit = TupleTy("()", "dep", ())
+    own, other = segment(tmp_path / "a.rs", "impl Global"), segment(tmp_path / "b.rs", "impl Local")
+    headers = [
+        Header(f"alloc::{impl}::grow", None, "fn", line, (), "()") for line, impl in enumerate((own, other), start=1)
+    ]
+    for crate, path in (("dep", "alloc::Global::grow"), ("user", "dep::alloc::Global::grow")):
+        callee = FnDefTy(f"fn() {{{path}}}", crate, path, FnSig((), unit, "Rust", False, False))
+        assert find_body(callee, "dep", group_by_name(headers), blind=True) is headers[0]
+        assert find_body(callee, "dep", group_by_name(headers)) is None, "elsewhere the side channel says it"
+    elsewhere = FnDefTy("", "dep", "other::Global::grow", FnSig((), unit, "Rust", False, False))
+    assert find_body(elsewhere, "dep", group_by_name(headers), blind=True) is None
