@@ -3,6 +3,10 @@
 ``UbChecks``, ``ContractChecks`` and ``OverflowChecks`` are operands that rustc's own code generator replaces by the
 session's settings.  mirgen decides them as early as possible: what they guard (``precondition_check`` functions of
 ``core``) has no MIR in a shipped standard library.  Undefined behaviour is not checked on the device.
+
+Functions marked ``#[rustc_inherit_overflow_checks]`` (``+`` on references, ``sum``, ..) carry assertions always;
+rustc's code generator leaves out those that the session does not want (``codegen_assert_terminator``), and so does
+this.
 """
 
 from __future__ import annotations
@@ -16,14 +20,29 @@ from mirgen.mir import statement as st
 from mirgen.mir.body import Block, Body
 from mirgen.mir.ty import BoolTy
 
+#: Assertions that are there only to find overflow, as rustc's ``AssertKind::is_optional_overflow_check`` has them:
+#: division's are not among them.
+_OPTIONAL = frozenset(
+    {
+        "attempt to compute `{} + {}`, which would overflow",
+        "attempt to compute `{} - {}`, which would overflow",
+        "attempt to compute `{} * {}`, which would overflow",
+        "attempt to negate `{}`, which would overflow",
+        "attempt to shift left by `{}`, which would overflow",
+        "attempt to shift right by `{}`, which would overflow",
+    }
+)
+
 
 def decide_runtime_checks(body: Body, *, overflow_checks: bool) -> Body:
     """``body`` with every check flag decided; blocks that nothing reaches any more are emptied, not renumbered."""
     flags = _flag_locals(body)
-    if not flags and not _switches_on_flags(body):
+    # What is not a function rustc evaluates, or is data.
+    unwanted = _OPTIONAL if body.kind == "fn" and not overflow_checks else frozenset[str]()
+    if not flags and not _switches_on_flags(body) and not _asserts(body, unwanted):
         return body
     values = {"UbChecks": False, "ContractChecks": False, "OverflowChecks": overflow_checks}
-    blocks = [replace(block, terminator=_decided(block.terminator, flags, values)) for block in body.blocks]
+    blocks = [replace(block, terminator=_decided(block.terminator, flags, values, unwanted)) for block in body.blocks]
     reached = reachable(blocks)
     kept = [
         Block(block.cleanup, _statements(block.statements, body, values), block.terminator)
@@ -85,7 +104,15 @@ def _switches_on_flags(body: Body) -> bool:
     )
 
 
-def _decided(terminator: st.Terminator, flags: dict[int, str], values: dict[str, bool]) -> st.Terminator:
+def _asserts(body: Body, messages: frozenset[str]) -> bool:
+    return any(isinstance(t := block.terminator, st.Assert) and t.message in messages for block in body.blocks)
+
+
+def _decided(
+    terminator: st.Terminator, flags: dict[int, str], values: dict[str, bool], unwanted: frozenset[str]
+) -> st.Terminator:
+    if isinstance(terminator, st.Assert) and terminator.message in unwanted:
+        return st.Goto(terminator.source, terminator.target)
     if not isinstance(terminator, st.SwitchInt):
         return terminator
     operand = terminator.operand

@@ -188,7 +188,8 @@ class Asker:
         sources = unit.source_dir.parent if home.crate in STANDARD_CRATES else unit.source_dir
         overlay = make_overlay(unit.root_file, sources, queries, copies, exposed, features=features)
         work = self._documents / f"{home.unit.record.stem}-queries-{self._round}"
-        return overlay, CrateDump(home.unit, self._shim, work, self._numbers, (*_FLAGS, *overlay.flags()))
+        flags = (*_FLAGS, *overlay.flags())
+        return overlay, CrateDump(home.unit, self._shim, work, self._numbers, flags, session=home)
 
     def _constant_query(self, constant: Unevaluated) -> tuple[CrateDump, Query] | None:
         """The question for a constant's value; a promoted one has no name."""

@@ -49,8 +49,15 @@ class CrateDump:
     a call that names a trait (:meth:`know_instances`), or a closure whose operands the text lost.
     """
 
-    def __init__(self, unit: Unit, shim: Path, work: Path, numbers: AllocNumbers, flags: Sequence[str] = ()) -> None:
+    def __init__(
+        self, unit: Unit, shim: Path, work: Path, numbers: AllocNumbers, flags: Sequence[str] = (),
+        session: CrateDump | None = None,
+    ) -> None:  # fmt: skip
+        """``session`` is the crate whose overflow checks count, where that is another: what the standard library leaves
+        to its users is compiled with them."""
         self.unit = unit
+        self._session = session
+        self._overflow_checks = False
         self.crate = unit.crate_name
         self._shim = shim
         self._work = work
@@ -95,6 +102,11 @@ class CrateDump:
         """Whether rustc aborts on this crate's side channel, so that no header names its instance."""
         return self._side_channel_refused
 
+    @property
+    def overflow_checks(self) -> bool:
+        """Whether arithmetic is checked for overflow; known once something was read."""
+        return self._overflow_checks if self._session is None else self._session.overflow_checks
+
     def bodies(self, headers: Iterable[Header]) -> dict[Header, Body]:
         """Read the bodies of ``headers``; those read before are not read again.
 
@@ -114,7 +126,7 @@ class CrateDump:
         return {header: self._body(header) for header in wanted}
 
     def _keep(self, unit: MirUnit) -> None:
-        overflow = "-Coverflow-checks=on" in unit.flags
+        overflow = self.overflow_checks
         found: dict[_Key, list[Body]] = {}
         for body in unit.bodies:
             decided = decide_runtime_checks(body, overflow_checks=overflow)
@@ -138,6 +150,7 @@ class CrateDump:
             flags = (*flags, "--no-side-channel")
         run_shim(self._shim, ["dump", "--unit", str(self.unit.record), "--out", str(out), *flags, *args])
         unit = load_mir(out, first_alloc=self._numbers.next)
+        self._overflow_checks = "-Coverflow-checks=on" in unit.flags
         self._side_channel_refused |= any(note.startswith("no side channel") for note in unit.notes)
         self._numbers.take(unit)
         if unit.bodies:

@@ -33,7 +33,7 @@ class InstanceDump(CrateDump):
     """The instances made for calls that one crate sees; to that crate they read like bodies of its own."""
 
     def __init__(self, view: CrateDump, shim: Path, work: Path, numbers: AllocNumbers) -> None:
-        super().__init__(view.unit, shim, work, numbers)
+        super().__init__(view.unit, shim, work, numbers, session=view)
         self._index = ()
 
     def know_instances(self) -> bool:

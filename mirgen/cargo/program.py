@@ -132,7 +132,8 @@ class _Closer:
 
     def _dump(self, unit: Unit, flags: Sequence[str], effort: int) -> CrateDump:
         work = self._documents / f"{unit.record.stem}-{effort}"
-        return CrateDump(unit, self._build.shim, work, self._numbers, flags)
+        session = self._root if unit.crate_name in STANDARD_CRATES else None
+        return CrateDump(unit, self._build.shim, work, self._numbers, flags, session)
 
     @property
     def _root(self) -> CrateDump:
