@@ -17,7 +17,8 @@ CRATES = Path(__file__).parents[2] / "fixtures" / "crates"
 FIXTURES = {path.name: load_fixture(path) for path in fixture_paths(CRATES)}
 LANES = find_lanes()
 
-#: Every fixture on the oldest compiler.  Of the crates.io fixtures, which take rustc long, one kernel each.
+#: Every fixture on the oldest compiler.  Of the crates.io fixtures, which take rustc long, one kernel each; of the
+#: heap's what needs no sources.
 KERNELS: dict[str, tuple[str, ...]] = {
     "crates_glam": ("transform",),
     "crates_libm": ("circular", "exponential"),
@@ -26,8 +27,9 @@ KERNELS: dict[str, tuple[str, ...]] = {
     "crates_xxhash": ("xxh64",),
     "heap": ("raw",),
 }
-#: And of all checks those: one architecture for LLVM, and for each dialect of libNVVM.
-CRATES_IO_CHECKS = (SIMULATOR, "llvm sm_90", "nvvm sm_90", "nvvm sm_100")
+#: Fixtures of much code are asked of all checks those: one architecture for LLVM, and for each dialect of libNVVM.
+LARGE = frozenset({*KERNELS, "leftovers"})
+LARGE_CHECKS = (SIMULATOR, "llvm sm_90", "nvvm sm_90", "nvvm sm_100")
 #: What differs most from compiler to compiler, in the other lanes.  Sorting takes more builds of core: where there
 #: are its sources, on nvptx64 only.
 OTHER_LANES: dict[str, tuple[str, ...]] = {
@@ -43,7 +45,7 @@ OTHER_LANES: dict[str, tuple[str, ...]] = {
 
 def checks_of(fixture: Fixture) -> tuple[str, ...]:
     """What the sample asks of the fixture's kernels."""
-    return CRATES_IO_CHECKS if fixture.crate in KERNELS else CHECKS
+    return LARGE_CHECKS if fixture.crate in LARGE else CHECKS
 
 
 def sample(crate: str, kernels: tuple[str, ...] = ()) -> Fixture:
