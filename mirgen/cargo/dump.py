@@ -114,7 +114,7 @@ class CrateDump:
             InternalError: the index and the bodies of one text do not agree.
         """
         wanted = list(headers)
-        missing = [header for header in wanted if _key(header) not in self._bodies]
+        missing = [header for header in wanted if header_key(header) not in self._bodies]
         if missing:
             args = [part for name in dict.fromkeys(h.header for h in missing) for part in ("--function", name)]
             unit = self._dump(args)
@@ -135,8 +135,8 @@ class CrateDump:
 
     def _body(self, header: Header) -> Body:
         """The body of ``header``: those of one text and signature stand in the order of the index, in both."""
-        key = _key(header)
-        same = [other.line for other in self.index if other.header == header.header and _key(other) == key]
+        key = header_key(header)
+        same = [other.line for other in self.index if other.header == header.header and header_key(other) == key]
         bodies = self._bodies.get(key, [])
         if len(bodies) != len(same):
             raise InternalError(f"{len(same)} headers and {len(bodies)} bodies of `{header.header}` in {self.crate}")
@@ -174,7 +174,8 @@ def _lost_operands(body: Body) -> bool:
     )
 
 
-def _key(header: Header) -> _Key:
+def header_key(header: Header) -> _Key:
+    """What tells a body from others in one crate, as far as its header does."""
     return header.header, tuple(erase_regions(text) for text in (*header.args, header.output))
 
 

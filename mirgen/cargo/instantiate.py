@@ -17,7 +17,7 @@ from mirgen.analysis.references import references
 from mirgen.cargo.callee import definition_path, parse_callee, without_regions
 from mirgen.cargo.closure import STANDARD_CRATES, Resolver, Unevaluated, Unresolved, called_item
 from mirgen.cargo.closures import arguments_of_trait, closures_written_at, primitive
-from mirgen.cargo.dump import AllocNumbers, CrateDump
+from mirgen.cargo.dump import AllocNumbers, CrateDump, header_key
 from mirgen.cargo.implementations import holds
 from mirgen.cargo.join import defines, may_be_of, names_inherent
 from mirgen.cargo.substitute import Bindings, Json, NotSubstitutedError, Spelling, Substitution, is_bare
@@ -41,18 +41,21 @@ class InstanceDump(CrateDump):
         return False
 
     def add(self, document: Json) -> Header:
-        """Take in the one body of ``document``."""
+        """Take in the one body of ``document``; it may be there already, made for a call that another crate printed."""
         path = self._work / f"instance-{len(self.documents)}.mir.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(document))
         unit = load_mir(path, first_alloc=self._numbers.next)
+        (body,) = unit.bodies
+        types = [local.ty.text for local in body.locals[: body.arg_count + 1]]
+        header = Header(body.header, None, "fn", len(self.documents) + 1, tuple(types[1:]), types[0])
+        known = next((other for other in self._index or () if header_key(other) == header_key(header)), None)
+        if known is not None:
+            return known
         self._numbers.take(unit)
         self.documents.append((path, unit))
         self.allocs.update(unit.allocs)
         self._keep(unit)
-        (body,) = unit.bodies
-        types = [local.ty.text for local in body.locals[: body.arg_count + 1]]
-        header = Header(body.header, None, "fn", len(self.documents), tuple(types[1:]), types[0])
         self._index = (*(self._index or ()), header)
         return header
 

@@ -36,7 +36,7 @@ OTHER_LANES: dict[str, tuple[str, ...]] = {
     "saxpy": ("saxpy", "saxpy_stride"),
     "block_reduce": ("block_sum", "block_steps"),
     "params": ("nested", "array_u128", "choice"),
-    "iterators": ("a1", "b3", "b6", "helper"),
+    "iterators": ("a1", "b3", "b6", "c2", "helper"),
     "lang": ("dynk", "captures"),
     "heap": ("raw",),
     "leftovers": ("closures", "traits", "supertraits", "callables"),
