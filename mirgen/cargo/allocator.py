@@ -12,9 +12,6 @@ from mirgen.cargo.metadata import has_global_allocator
 from mirgen.errors import Diagnostic, UnsupportedError
 from mirgen.mir.body import Body
 
-#: What ``alloc`` calls, and a ``#[global_allocator]`` would answer.
-_CALLS = frozenset({"__rust_alloc", "__rust_alloc_zeroed", "__rust_dealloc", "__rust_realloc"})
-
 
 def refuse_own_allocator(
     build: CargoBuild, kernels: Mapping[str, tuple[Reached, Closure]], references: Callable[[Body], References]
@@ -24,12 +21,15 @@ def refuse_own_allocator(
     Raises:
         UnsupportedError: a crate has a ``#[global_allocator]``.
     """
+    from mirgen.intrinsics import heap_table
+
+    calls = heap_table().keys()
     found = next(
         (
             (kernel, reached)
             for kernel, (first, closure) in kernels.items()
             for reached in (first, *closure.functions.values())
-            if any(parse_callee(use.fn.path).method in _CALLS for use in references(reached.body).callees)
+            if any(parse_callee(use.fn.path).method in calls for use in references(reached.body).callees)
         ),
         None,
     )

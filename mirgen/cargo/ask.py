@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,13 +76,9 @@ class Asker:
         Raises:
             ExposureNeededError: private items of other crates would have to be named.
         """
-        by_unit: dict[Path, tuple[CrateDump, list[Query]]] = {}
         self._known_without_question = False
         tables = self._ask_tables([unresolved for unresolved in stuck if unresolved.reason == "table"])
-        for found in (*map(self._query, stuck), *map(self._constant_query, constants)):
-            if found is not None:
-                dump, query = found
-                by_unit.setdefault(dump.unit.record, (dump, []))[1].append(query)
+        by_unit = _by_unit((*map(self._query, stuck), *map(self._constant_query, constants)))
         answered = self._known_without_question or tables
         for dump, queries in by_unit.values():
             answered |= self._put(dump, queries)
@@ -120,13 +116,8 @@ class Asker:
 
     def _ask_tables(self, stuck: Sequence[Unresolved]) -> bool:
         """Ask which methods on trait objects are in a table; whether anything was answered."""
-        by_unit: dict[Path, tuple[CrateDump, list[Query]]] = {}
-        for found in map(self._table_query, stuck):
-            if found is not None:
-                home, query = found
-                by_unit.setdefault(home.unit.record, (home, []))[1].append(query)
         answered = False
-        for home, queries in by_unit.values():
+        for home, queries in _by_unit(map(self._table_query, stuck)).values():
             answered |= self._put_tables(home, queries)
         return answered
 
@@ -343,6 +334,14 @@ class Asker:
         dump.allocs[value.alloc] = replace(memory, static=None)
         self._resolver.constants[query.key] = KnownConstant(dump, Constant(value))
         return True
+
+
+def _by_unit(found: Iterable[tuple[CrateDump, Query] | None]) -> dict[Path, tuple[CrateDump, list[Query]]]:
+    """The questions that there are, by the unit that they are put to."""
+    by_unit: dict[Path, tuple[CrateDump, list[Query]]] = {}
+    for dump, query in filter(None, found):
+        by_unit.setdefault(dump.unit.record, (dump, []))[1].append(query)
+    return by_unit
 
 
 def _inside(constant: Unevaluated, home: CrateDump) -> Header | None:

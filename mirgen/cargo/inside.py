@@ -13,7 +13,7 @@ from mirgen.analysis.references import references
 from mirgen.cargo.callee import Callee, parse_callee, short
 from mirgen.cargo.dump import CrateDump
 from mirgen.cargo.implementations import holds, spans_from
-from mirgen.cargo.join import Ambiguous, is_open, names_body
+from mirgen.cargo.join import Ambiguous, is_open, names_body, own_segments
 from mirgen.cargo.unit import UnitRecord
 from mirgen.ingest import Header
 from mirgen.mir.body import Body
@@ -44,8 +44,7 @@ def find_inside(path: str, printed_by: str, crate: str, by_name: dict[str, list[
         if _names_around(segments, printed_by, crate, around, by_name)
     ]
     if len(every) > 1:  # a re-exported function may be any of its name
-        segments = parse_callee(path).segments
-        own = segments if printed_by == crate else segments[1:]
+        own = own_segments(parse_callee(path), printed_by, crate)
         every = [header for header in every if parse_callee(header.header).segments == own] or every
     if len(every) > 1:
         return Ambiguous(tuple(every))

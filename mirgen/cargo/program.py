@@ -118,7 +118,7 @@ class _Closer:
         """The dumps of a crate (several where versions share a name) at the effort it has come to."""
         effort = self._effort.get(crate)
         if effort is None:
-            return [dump for behind in ("core", "alloc") for dump in self._current(behind)] if crate == "std" else []
+            return []
         key = (crate, effort)
         if key not in self._variants:
             flags = self._efforts(crate)[effort]

@@ -11,7 +11,7 @@ import ctypes as c
 from typing import Final
 
 from mirgen.runtime.sim import layout as n
-from mirgen.runtime.sim.irtext import field, load
+from mirgen.runtime.sim.irtext import field, load, store
 from mirgen.runtime.sim.reports import stop_ir
 from mirgen.targets.host_abi import HEAP
 
@@ -42,14 +42,7 @@ def _block(pointer: str) -> str:
 
 
 def _alloc() -> str:
-    fields = {
-        "state": f"i64 {_LIVE}", "size": "i64 %size", "align": "i64 %align", "start": "ptr %start",
-        "total": "i64 %total",
-    }  # fmt: skip
-    stores = "\n".join(
-        f"{field(n.Block, name, '%block', f'%{name}.p')}\n  store {value}, ptr %{name}.p"
-        for name, value in fields.items()
-    )
+    known = {"size": "i64 %size", "align": "i64 %align", "start": "ptr %start", "total": "i64 %total"}
     return f"""
 define ptr @{HEAP["alloc"]}(ptr %ctx, i64 %size, i64 %align) {{
   %small = icmp ult i64 %align, 16
@@ -66,7 +59,7 @@ found:
   %at = and i64 %past, %mask
   %ptr = inttoptr i64 %at to ptr
 {_block("%ptr")}
-{stores}
+{store(n.Block, "%block", "%b.", state=f"i64 {_LIVE}", **known)}
   call void @llvm.memset.p0.i64(ptr %ptr, i8 -1, i64 %size, i1 false)
   ret ptr %ptr
 out:

@@ -10,7 +10,7 @@ import ctypes as c
 import platform
 
 from mirgen.runtime.sim import layout as n
-from mirgen.runtime.sim.irtext import field, load
+from mirgen.runtime.sim.irtext import field, load, store
 from mirgen.targets.host_abi import PANIC, TRAP
 
 ON_SIGNAL = "mirgen_on_signal"
@@ -39,14 +39,7 @@ def stop_ir(kind: int) -> str:
 {load(n.Context, "runtime", "%ctx", "%slot", "ptr")}
 {_claim(kind)}
 {load(n.Context, "thread", "%ctx", "%thread", "i32")}
-{field(n.Report, "thread", "%report", "%r.thread")}
-  store i32 %thread, ptr %r.thread
-{field(n.Report, "site", "%report", "%r.site")}
-  store i32 %site, ptr %r.site
-{field(n.Report, "a", "%report", "%r.a")}
-  store i64 %a, ptr %r.a
-{field(n.Report, "b", "%report", "%r.b")}
-  store i64 %b, ptr %r.b
+{store(n.Report, "%report", "%r.", thread="i32 %thread", site="i32 %site", a="i64 %a", b="i64 %b")}
 {_publish()}
 {field(n.Slot, "jump", "%slot", "%jump")}
   call void @longjmp(ptr %jump, i32 1)
@@ -63,8 +56,7 @@ def _claim(kind: int) -> str:
   br i1 %mine, label %fill, label %out
 fill:
 {load(n.Slot, "block", "%slot", "%block", "i64")}
-{field(n.Report, "block", "%report", "%r.block")}
-  store i64 %block, ptr %r.block"""
+{store(n.Report, "%report", "%r.", block="i64 %block")}"""
 
 
 def _publish() -> str:
@@ -101,14 +93,8 @@ define internal void @mirgen_diverged(ptr %slot, i32 %thread, i32 %other) {{
   %ooff = mul i64 %o64, {c.sizeof(n.Context)}
   %octx = getelementptr i8, ptr %contexts, i64 %ooff
 {load(n.Context, "wait_site", "%octx", "%osite", "i32")}
-{field(n.Report, "thread", "%report", "%r.thread")}
-  store i32 %thread, ptr %r.thread
-{field(n.Report, "site", "%report", "%r.site")}
-  store i32 %tsite, ptr %r.site
-{field(n.Report, "other_thread", "%report", "%r.other")}
-  store i32 %other, ptr %r.other
-{field(n.Report, "other_site", "%report", "%r.osite")}
-  store i32 %osite, ptr %r.osite
+{store(n.Report, "%report", "%r.", thread="i32 %thread", site="i32 %tsite")}
+{store(n.Report, "%report", "%r.", other_thread="i32 %other", other_site="i32 %osite")}
 {_publish()}
   ret void
 }}
