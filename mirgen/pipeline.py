@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -120,7 +121,8 @@ def _close(
 ) -> tuple[CargoBuild, ClosedProgram]:
     progress.status("Reading", f"kernels of {build.root.crate_name} ({build.target})")
     with progress.stage("close"):
-        made, closed = close_built(build, options, is_intrinsic(), kernels)
+        again = partial(cargo_build, replace(options, quiet=True))
+        made, closed = close_built(build, again, is_intrinsic(), kernels, quiet=options.quiet)
     with progress.stage("verify"):
         verify_program(closed.program)
     with progress.stage("analyse"):

@@ -19,7 +19,7 @@ from mirgen.cargo.closure import STANDARD_CRATES, Resolver, Unevaluated, Unresol
 from mirgen.cargo.closures import arguments_of_trait, closures_written_at, primitive
 from mirgen.cargo.dump import AllocNumbers, CrateDump, header_key
 from mirgen.cargo.implementations import holds
-from mirgen.cargo.join import defines, names_inherent
+from mirgen.cargo.join import defines, may_be_of, names_inherent
 from mirgen.cargo.substitute import Bindings, Json, NotSubstitutedError, Spelling, Substitution, is_bare
 from mirgen.cargo.unit import UnitRecord
 from mirgen.ingest import Header, MirUnit, load_mir
@@ -224,7 +224,7 @@ def _generic_headers(path: str, printed_by: str, home: CrateDump) -> Iterator[He
     parsed = parse_callee(path)
     segments = [segment.partition("<")[0] or segment for segment in parsed.segments]
     if printed_by != home.crate:
-        if segments[0] != home.crate:
+        if not may_be_of(segments[0], home.crate):
             return
         segments = segments[1:]
     for header in _functions(parsed.method, home):

@@ -24,6 +24,8 @@ from mirgen.mir.ty import FnDefTy
 _HOLE = "\0"
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _PARAM_NUMBER = re.compile(r"/#\d+")
+#: The crates whose items ``std`` exports again.
+BEHIND_STD = ("core", "alloc")
 _CLOSED_WORDS = SOURCE_WORDS | {"ValTree", "Leaf"}
 
 
@@ -241,7 +243,13 @@ def _names(caller: str, parsed: Callee, crate: str, header: Header) -> bool:
         instance = parse_callee(header.instance).segments
         return len(instance) >= 2 and len(parsed.segments) >= 2 and instance[-2:] == parsed.segments[-2:]
     # A re-exported free function: same name, same signature, and the call's path starts at this crate.
-    return parsed.is_plain and caller != crate and parsed.segments[0] == crate and not any("<" in s for s in own)
+    exported = parsed.is_plain and caller != crate and not any("<" in s for s in own)
+    return exported and may_be_of(parsed.segments[0], crate)
+
+
+def may_be_of(head: str, crate: str) -> bool:
+    """Whether a path that begins with ``head`` may be of an item of ``crate``: ``std`` exports what others hold."""
+    return head == crate or (head == "std" and crate in BEHIND_STD)
 
 
 def own_segments(path: Callee, caller: str, crate: str) -> tuple[str, ...]:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mirgen.analysis.doomed import without_addresses
 from mirgen.cargo.again import CargoAgainError, Lessons
 from mirgen.cargo.allocator import refuse_own_allocator
 from mirgen.cargo.ask import Asker
-from mirgen.cargo.build import CargoBuild, Unit, cargo_build
+from mirgen.cargo.build import CargoBuild, Unit
 from mirgen.cargo.closure import STANDARD_CRATES, Closure, KnownConstant, Reached, Resolver, Unresolved, close
 from mirgen.cargo.constants import evaluate
 from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.expose import ExposureNeededError, withdraw
 from mirgen.cargo.instantiate import Instantiator
+from mirgen.cargo.join import BEHIND_STD
 from mirgen.cargo.kernels import MarkedKernel, find_kernels
 from mirgen.cargo.layouts import ask_layouts
 from mirgen.cargo.objects import make_tables
-from mirgen.cargo.options import CargoOptions
 from mirgen.cargo.unresolved import unresolved_diagnostic
 from mirgen.cargo.versions import refuse_mixed_versions
 from mirgen.cargo.waiting import waiting_functions
@@ -53,23 +53,24 @@ class ClosedProgram:
 
 
 def close_built(
-    build: CargoBuild, options: CargoOptions, is_intrinsic: Callable[[str], bool], kernels: Sequence[str] = ()
-) -> tuple[CargoBuild, ClosedProgram]:
-    """Close the program of ``build``; cargo runs again where what the program needs asks for another build.
+    build: CargoBuild, again: Callable[[], CargoBuild], is_intrinsic: Callable[[str], bool],
+    kernels: Sequence[str] = (), *, quiet: bool = False,
+) -> tuple[CargoBuild, ClosedProgram]:  # fmt: skip
+    """Close the program of ``build``; ``again`` builds it anew where what the program needs asks for another build.
 
     Raises:
         ToolError, UnsupportedError, InvalidInputError: see :func:`cargo_build` and :func:`close_program`.
     """
     while True:
         try:
-            return build, close_program(build, is_intrinsic, kernels, Lessons(build, quiet=options.quiet))
+            return build, close_program(build, is_intrinsic, kernels, Lessons(build, quiet=quiet))
         except CargoAgainError:
             pass
         try:
-            build = cargo_build(replace(options, quiet=True))
+            build = again()
         except ToolError:
             withdraw(build.work_dir)
-            build = cargo_build(replace(options, quiet=True))
+            build = again()
             return build, close_program(build, is_intrinsic, kernels)
 
 
@@ -115,15 +116,19 @@ class _Closer:
         )  # fmt: skip
 
     def _current(self, crate: str) -> list[CrateDump]:
-        """The dumps of a crate (several where versions share a name) at the effort it has come to."""
+        """The dumps of a crate (several where versions share a name) at the effort it has come to.
+
+        What ``std`` exports again is in the crates behind it.
+        """
+        behind = [dump for name in BEHIND_STD for dump in self._current(name)] if crate == "std" else []
         effort = self._effort.get(crate)
         if effort is None:
-            return []
+            return behind
         key = (crate, effort)
         if key not in self._variants:
             flags = self._efforts(crate)[effort]
             self._variants[key] = [self._dump(unit, flags, effort) for unit in self._units[crate]]
-        return self._variants[key]
+        return [*self._variants[key], *behind]
 
     def _efforts(self, crate: str) -> tuple[tuple[str, ...], ...]:
         if crate in STANDARD_CRATES:  # a dump of core takes half a minute, of a copy of it too

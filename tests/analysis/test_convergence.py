@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from mirgen.analysis.convergence import barrier_warnings
@@ -222,7 +224,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> ClosedProgram:
     manifest = new_crate(path, args=["--vcs", "none", "--quiet"])
     (manifest.parent / "src" / "lib.rs").write_text(SOURCE)
     options = CargoOptions(manifest_path=manifest, target="host", quiet=True)
-    return close_built(cargo_build(options), options, is_intrinsic())[1]
+    return close_built(cargo_build(options), partial(cargo_build, options), is_intrinsic())[1]
 
 
 def warnings(closed: ClosedProgram, name: str) -> list[Diagnostic]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -147,7 +148,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> ClosedProgram:
     manifest = new_crate(tmp_path_factory.mktemp("crate") / "divisions", args=["--vcs", "none", "--quiet"])
     (manifest.parent / "src" / "lib.rs").write_text(SOURCE)
     options = CargoOptions(manifest_path=manifest, quiet=True)
-    _, closed = close_built(cargo_build(options), options, is_intrinsic())
+    _, closed = close_built(cargo_build(options), partial(cargo_build, options), is_intrinsic())
     return closed
 
 
