@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mirgen.analysis.fold import looks_literal
@@ -34,7 +34,7 @@ from mirgen.cargo.inside import constants_inside, find_by_spans, find_inside, fi
 from mirgen.cargo.methods import dyn_call
 from mirgen.cargo.overlay import Overlay, Private, make_overlay
 from mirgen.cargo.queries import INSIDE, Query, answers, chosen_level, query_source
-from mirgen.cargo.refusals import at_fault, private_items, unstable_features
+from mirgen.cargo.refusals import at_fault, crates_without_name, private_items, unstable_features
 from mirgen.cargo.source import Names, UnnameableError, type_source
 from mirgen.cargo.tables import TABLE_FEATURE, read_tables, refused_tables, table_source
 from mirgen.cargo.unit import UnitRecord
@@ -46,6 +46,16 @@ from mirgen.mir.place import Constant
 from mirgen.mir.statement import Span
 
 _FLAGS = ("--thresholds", "query")
+
+
+@dataclass(frozen=True, slots=True)
+class _Allowed:
+    """What copies of a unit have since earlier questions wanted it: items made public, features enabled, crates of the
+    standard library named."""
+
+    exposed: frozenset[Private] = frozenset()
+    features: frozenset[str] = frozenset()
+    crates: frozenset[str] = frozenset()
 
 
 class Asker:
@@ -64,8 +74,7 @@ class Asker:
         self._current = current
         self._externs = frozenset({*units, "core", "alloc", "std"})
         self._private: set[tuple[Path, Private]] = set()
-        #: what earlier questions to a unit had exposed and enabled
-        self._allowed: dict[Path, tuple[frozenset[Private], frozenset[str]]] = {}
+        self._allowed: dict[Path, _Allowed] = {}
         self._asked: set[FnKey] = set()
         self._round = 0
         self._known_without_question = False
@@ -158,26 +167,31 @@ class Asker:
 
     def _allow(self, home: CrateDump, unit: UnitRecord, output: str) -> bool:
         """Have what rustc misses in its ``output`` public and enabled in later copies; whether that is new."""
-        exposed, features = allowed = self._allowed_in(home)
         private = private_items(output, unit)
         self._note_foreign(private)
-        exposed |= {item for item in private if item.file.is_relative_to(unit.source_dir)}
-        self._allowed[home.unit.record] = exposed, features | unstable_features(output)
-        return self._allowed[home.unit.record] != allowed
+        allowed = self._allowed_in(home)
+        more = self._allowed[home.unit.record] = _Allowed(
+            allowed.exposed | {item for item in private if item.file.is_relative_to(unit.source_dir)},
+            allowed.features | unstable_features(output),
+            allowed.crates | crates_without_name(output),
+        )
+        return more != allowed
 
-    def _allowed_in(self, home: CrateDump) -> tuple[frozenset[Private], frozenset[str]]:
-        return self._allowed.get(home.unit.record, (frozenset[Private](), frozenset[str]()))
+    def _allowed_in(self, home: CrateDump) -> _Allowed:
+        return self._allowed.get(home.unit.record, _Allowed())
 
     def _overlaid(
         self, home: CrateDump, unit: UnitRecord, queries: Sequence[Query]
     ) -> tuple[Overlay, CrateDump]:  # fmt: skip
         """A copy of the crate's sources with the questions, and its dump."""
         self._round += 1
-        exposed, features = self._allowed_in(home)
+        allowed = self._allowed_in(home)
         copies = self._overlays / home.unit.record.stem
         # core reads files that lie beside its own folder.
         sources = unit.source_dir.parent if home.crate in STANDARD_CRATES else unit.source_dir
-        overlay = make_overlay(unit.root_file, sources, queries, copies, exposed, features=features)
+        overlay = make_overlay(
+            unit.root_file, sources, queries, copies, allowed.exposed, features=allowed.features, crates=allowed.crates
+        )
         work = self._documents / f"{home.unit.record.stem}-queries-{self._round}"
         flags = (*_FLAGS, *overlay.flags())
         return overlay, CrateDump(home.unit, self._shim, work, self._numbers, flags, session=home)

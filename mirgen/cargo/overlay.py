@@ -110,11 +110,12 @@ def private_items_of(file: Path) -> frozenset[Private]:
 def make_overlay(
     root_file: Path, original: Path, queries: Sequence[Addition], folder: Path, exposed: Collection[Private] = (),
     visibility: str = "pub(crate)", features: Collection[str] = (), texts: Mapping[Path, str] = MappingProxyType({}),
+    crates: Collection[str] = (),
 ) -> Overlay:  # fmt: skip
     """Lay a copy of ``original`` (the directory that holds all sources) with ``queries`` added out in ``folder``.
 
     ``exposed`` items get ``visibility``, which changes what may be named, never what it means; ``features`` are
-    enabled; ``texts`` are taken for what stands in those files.
+    enabled; ``texts`` are taken for what stands in those files; ``crates`` get their names at the root.
     The copy's name depends on what was added, so that one copy is never changed under another's text.
     """
     by_file: dict[Path, list[Addition]] = {}
@@ -124,10 +125,10 @@ def make_overlay(
     for file in (*(item.file for item in exposed), *texts):
         by_file.setdefault(file, [])
     enabled = sorted({*features, *(query.feature for query in queries if query.feature is not None)})
-    if enabled:
+    if enabled or crates:
         by_file.setdefault(root_file, [])
     state = hashlib.sha256(repr([(str(f), [q.text for q in qs]) for f, qs in by_file.items()]).encode())
-    state.update(repr((visibility, sorted(exposed), enabled, sorted(texts.items()))).encode())
+    state.update(repr((visibility, sorted(exposed), enabled, sorted(texts.items()), sorted(crates))).encode())
     copy = folder / state.hexdigest()[:16]
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir(parents=True)
@@ -139,7 +140,7 @@ def make_overlay(
         text = texts[file] if file in texts else file.read_text(encoding="utf-8")
         text = _inserting(text, own)
         text = _exposing(text, [item for item in exposed if item.file == file], visibility)
-        text = _enabling(text, enabled) if file == root_file else text
+        text = _linking(_enabling(text, enabled), crates) if file == root_file else text
         target.write_text(text + _module([query for query in own if query.at is None]), encoding="utf-8")
         changed.append(target)
     return Overlay(copy / root_file.relative_to(original), copy, original, tuple(changed))
@@ -169,6 +170,11 @@ def _enabling(text: str, features: Sequence[str]) -> str:
         return text
     at = text.index("\n") + 1 if re.match(r"#!(?!\s*\[)", text) else 0
     return f"{text[:at]}#![feature({', '.join(missing)})] {text[at:]}"
+
+
+def _linking(text: str, crates: Collection[str]) -> str:
+    """A crate root in which ``::alloc`` names a crate that is linked but was not named."""
+    return text + "".join(f"\n#[allow(unused_extern_crates)] extern crate {crate};" for crate in sorted(crates))
 
 
 def _module(queries: Sequence[Addition]) -> str:

@@ -1,4 +1,5 @@
-"""What rustc's messages say when it refuses a copy of a crate: which items are private, which questions at fault."""
+"""What rustc's messages say when it refuses a copy of a crate: what it lacks, which items are private, which questions
+are at fault."""
 
 from __future__ import annotations
 
@@ -15,12 +16,18 @@ _SNIPPET = re.compile(r"^ *(?:-->|:::) (.+?):(\d+):\d+$")
 _MARGIN = re.compile(r"^ *(\d+) +\|( +/)?")
 _END_OF_SEVERAL = re.compile(r"^ +\| +\|_")
 _FEATURE = re.compile(r"^ *= help: add `#!\[feature\((\w+)\)\]` to the crate attributes to enable$", re.MULTILINE)
+_NOT_LINKED = re.compile(r"^error\[E0433\]: cannot find `(core|alloc)` in the crate root$", re.MULTILINE)
 _POSITION = re.compile(r"^ *--> (.+?):(\d+):\d+$", re.MULTILINE)
 
 
 def unstable_features(output: str) -> frozenset[str]:
     """The library features that must be enabled for what the questions name."""
     return frozenset(_FEATURE.findall(output))
+
+
+def crates_without_name(output: str) -> frozenset[str]:
+    """The standard library's crates that have no name in the crate: it must say ``extern crate`` for them."""
+    return frozenset(_NOT_LINKED.findall(output))
 
 
 def private_items(output: str, unit: UnitRecord) -> frozenset[Private]:

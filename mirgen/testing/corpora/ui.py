@@ -37,9 +37,6 @@ _OUTSIDE: Final = {
 #: Flags with which the program says how overflow is to be treated; without them tests have their checks on.
 _OWN_PROFILE: Final = ("-O", "opt-level", "debug-assertions", "overflow-checks", "debug_assertions", "overflow_checks")
 
-#: Entries are written at the end of the file, where the names of the edition of 2015 begin at the crate's root.
-_CRATES_2015: Final = ("core", "alloc")
-
 
 @dataclass(frozen=True, slots=True)
 class UiTest:
@@ -58,8 +55,7 @@ class UiTest:
         flags += [f"--cfg={value}" for key, value in directives if key == "cfg"]
         if not any(own in flag for flag in flags for own in _OWN_PROFILE):
             flags.append("-Cdebug-assertions=on")
-        crates = "" if edition != "2015" else "".join(map(_extern, (c for c in _CRATES_2015 if not _has(text, c))))
-        return Source(self.name, text + entry("main", "::std::_finish(main())") + crates, edition, tuple(flags))
+        return Source(self.name, text + entry("main", "::std::_finish(main())"), edition, tuple(flags))
 
 
 def ui_tests(sources: Sources) -> Iterator[UiTest]:
@@ -78,11 +74,3 @@ def _directives(text: str) -> Sequence[tuple[str, str]]:
         key, _, value = line.partition(":")
         pairs.append((key.strip(), value.strip()))
     return pairs
-
-
-def _extern(crate: str) -> str:
-    return f"\n#[allow(unused_extern_crates)] extern crate {crate};"
-
-
-def _has(text: str, crate: str) -> bool:
-    return re.search(rf"extern crate {crate}\b|^mod {crate}\b", text, re.MULTILINE) is not None
