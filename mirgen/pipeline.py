@@ -50,6 +50,7 @@ from mirgen.targets.nvptx import NvptxTarget
 
 Codegen = Literal["llvm", "nvvm"]
 Assembler = Literal["auto", "ptxas", "nvjitlink", "none"]
+Panics = Literal["auto", "message", "code", "trap"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,11 @@ class BuildResult:
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """``archs`` are architecture names (``sm_90``); ``kernels`` limits the build to some (empty: all)."""
+    """``archs`` are architecture names (``sm_90``); ``kernels`` limits the build to some (empty: all).
+
+    ``panics`` is what GPU code does when it panics (:mod:`mirgen.targets.device_panic`); ``auto``: the message in
+    cargo's development profile, in others what costs no register.
+    """
 
     cargo: CargoOptions = field(default_factory=CargoOptions)
     archs: tuple[str, ...] = ("sm_90",)
@@ -101,6 +106,14 @@ class BuildOptions:
     assembler: Assembler = "auto"
     kernels: tuple[str, ...] = ()
     simulator: bool = True
+    panics: Panics = "auto"
+
+    @property
+    def target(self) -> NvptxTarget:
+        """The GPU as target."""
+        if self.panics != "auto":
+            return NvptxTarget(self.panics)
+        return NvptxTarget("message" if _profile_folder(self.cargo.profile) == "debug" else "code")
 
 
 def read_program(
@@ -156,7 +169,7 @@ def check(options: BuildOptions, progress: Progress) -> None:
     """Everything up to LLVM IR for both targets; no artefacts."""
     start = time.perf_counter()
     build_, closed = read_program(options.cargo, options.kernels, progress)
-    lower(closed, NvptxTarget(), progress)
+    lower(closed, options.target, progress)
     if options.simulator:
         lower(closed, HostTarget(), progress)
     kernels = len(closed.program.kernels)
@@ -197,7 +210,8 @@ def _emit(
     progress: Progress,
 ) -> Manifest:  # fmt: skip
     crate = made.root.crate_name
-    device = lower(closed, NvptxTarget(), progress)
+    target = options.target
+    device = lower(closed, target, progress)
     files: dict[str, str] = {}
     names = [kernel.name for kernel in device.kernels]
     artifacts: list[Artifact] = []
@@ -244,7 +258,11 @@ def _emit(
         rustc=made.toolchain.release,
         tools={**tools, "fingerprint": fingerprint},
         kernels=_kernels(closed, device),
-        panics=tuple(Panic(index=site.index, message=site.message, span=_span(site.span)) for site in device.panics),
+        panics=tuple(
+            Panic(index=site.index, message=site.message, span=_span(site.span), args=site.args)
+            for site in device.panics
+        ),
+        panic=target.panics,
         files=files,
         artifacts=tuple(artifacts),
     )
@@ -311,7 +329,8 @@ def _fingerprint(made: CargoBuild, options: BuildOptions) -> str:
     for unit in sorted(made.units, key=lambda unit: unit.record):  # cargo names those first that it compiled first
         stat = unit.metadata.stat() if unit.metadata.is_file() else None
         state.update(f"{unit.record}:{stat and (stat.st_mtime_ns, stat.st_size)}\n".encode())
-    state.update(repr((options.codegen, options.assembler, options.kernels, options.simulator)).encode())
+    chosen = (options.codegen, options.assembler, options.kernels, options.simulator, options.target.panics)
+    state.update(repr(chosen).encode())
     state.update(repr((made.toolchain.identity, made.target, __version__, _own_code())).encode())
     return state.hexdigest()
 

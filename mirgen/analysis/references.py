@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mirgen.analysis.doomed import doomed_blocks
+from mirgen.analysis.doomed import doomed_blocks, message_functions
 from mirgen.mir import place as pl
 from mirgen.mir import rvalue as rv
 from mirgen.mir import statement as st
@@ -20,7 +20,7 @@ from mirgen.mir.tyof import operand_ty
 class CalleeUse:
     """A function that a body calls (``called``) or takes the address of.  ``diverges``: a call with no return.
 
-    ``doomed``: in a block from which control can only panic.
+    ``doomed``: in a block from which control can only panic.  ``unread``: an address that only a panic's message takes.
     """
 
     fn: tys.FnDefTy
@@ -28,6 +28,7 @@ class CalleeUse:
     called: bool
     diverges: bool
     doomed: bool = False
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ class _Walker:
         self.drops: list[tuple[pl.Place, SourceInfo]] = []
         self.casts: list[tuple[pl.Operand, Ty, SourceInfo]] = []
         doomed = doomed_blocks(body)
+        self._unread = message_functions(body, _is_standard_panic)
         for i, block in enumerate(body.blocks):
             self._doomed = i in doomed
             for statement in block.statements:
@@ -176,7 +178,8 @@ class _Walker:
         if isinstance(operand, pl.Constant) and isinstance(operand.const, pl.ZstConst):
             ty = operand.const.ty
             if isinstance(ty, tys.FnDefTy):
-                self.callees.append(CalleeUse(ty, source, False, False, self._doomed))
+                unread = self._doomed and ty.path in self._unread
+                self.callees.append(CalleeUse(ty, source, False, False, self._doomed, unread))
                 self._signature(ty.sig)
 
     def _signature(self, sig: tys.FnSig) -> None:
@@ -218,6 +221,12 @@ class _Walker:
 
 def _is_reify(cast: rv.Cast) -> bool:
     return cast.cast.startswith(("PointerCoercion(ReifyFnPointer", "PointerCoercion(ClosureFnPointer"))
+
+
+def _is_standard_panic(call: st.Call) -> bool:
+    """Whether a call is one of the standard library's and does not return."""
+    path = _callee_path(call.func)
+    return call.target is None and path.startswith(("core::", "std::", "alloc::"))
 
 
 def _callee_path(func: pl.Operand) -> str:

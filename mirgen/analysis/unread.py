@@ -26,8 +26,8 @@ def without_unread_constants(body: Body) -> Body:
     for block in body.blocks:
         for statement in block.statements:
             if not (_is_constant(statement) or isinstance(statement, st.Storage)):
-                candidates -= _locals(statement)
-        candidates -= _locals(block.terminator)
+                candidates -= locals_of(statement)
+        candidates -= locals_of(block.terminator)
     if not candidates:
         return body
     blocks = tuple(
@@ -51,12 +51,12 @@ def _assigns(statement: st.Statement, locals_: set[int]) -> bool:
     return _is_constant(statement) and isinstance(statement, st.Assign) and statement.place.local in locals_
 
 
-def _locals(node: object) -> set[int]:
+def locals_of(node: object) -> set[int]:
     """Every local that a statement, terminator or part of one mentions."""
     if isinstance(node, pl.Place):
         return {node.local, *(projection.local for projection in node.proj if isinstance(projection, pl.Index))}
     if isinstance(node, tuple):
-        return {local for part in cast("tuple[object, ...]", node) for local in _locals(part)}
+        return {local for part in cast("tuple[object, ...]", node) for local in locals_of(part)}
     if is_dataclass(node) and not isinstance(node, pl.Constant | st.SourceInfo):
-        return {local for field in fields(node) for local in _locals(getattr(node, field.name))}
+        return {local for field in fields(node) for local in locals_of(getattr(node, field.name))}
     return set()

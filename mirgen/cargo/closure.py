@@ -137,7 +137,7 @@ class Closure:
     functions: dict[FnKey, Reached] = field(default_factory=dict[FnKey, Reached])
     allocs: dict[int, Alloc] = field(default_factory=dict[int, Alloc])
     unresolved: list[Unresolved] = field(default_factory=list[Unresolved])
-    #: addresses without a body that only panicking blocks take: (the body, the callee's text)
+    #: addresses that only panicking blocks take, without a body or only for the message: (the body, the callee's text)
     empty_addresses: list[tuple[Body, str]] = field(default_factory=list[tuple[Body, str]])
     #: types of which rustc must be asked whether they need to be dropped, with the dump that printed them
     undecided: dict[tuple[str, str], tuple[Ty, CrateDump]] = field(
@@ -338,6 +338,9 @@ def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
             is_constant = reached.body.kind != "fn"
             for use in (*refs.callees, *glue):
                 if is_constant and use.called:
+                    continue
+                if use.unread:
+                    closure.empty_addresses.append((reached.body, use.fn.path))
                     continue
                 item = called_item(use.fn)
                 if item is None:  # a function pointer behind the Fn traits

@@ -67,6 +67,11 @@ _BUILD_FLAGS: _Flags = (
         _GPU, "--assembler", type=click.Choice(["auto", "ptxas", "nvjitlink", "none"]),
         help="What turns PTX into a cubin; auto (default) takes what is there.",
     ),
+    option(
+        _GPU, "--panic", type=click.Choice(["auto", "message", "code", "trap"]),
+        help="What a panic on the GPU leaves: a printed message, the number of its place, or only a trap; "
+        "auto (default) is message in the dev profile, else code.",
+    ),
 )  # fmt: skip
 
 
@@ -141,12 +146,15 @@ def build_options(flags: dict[str, Any], kernels: tuple[str, ...] = (), *, as_be
         if last is not None and last.artifacts:
             settings["arch"] = ",".join(artifact.arch for artifact in last.artifacts)
             settings["codegen"] = last.artifacts[0].codegen
+            settings.setdefault("panic", last.panic)
     codegen: Any = settings.get("codegen", "llvm")
     assembler: Any = settings.get("assembler", "auto")
+    panics: Any = settings.get("panic", "auto")
     return BuildOptions(
         cargo=cargo_options(flags, settings),
         archs=tuple(arch.name for arch in parse_archs(settings.get("arch", DEFAULT_ARCH))),
         codegen=codegen,
         assembler=assembler,
         kernels=kernels,
+        panics=panics,
     )

@@ -13,7 +13,6 @@ from mirgen.link.manifest import Artifact, Resources
 from mirgen.lower import lower_program
 from mirgen.mir.printer import format_program
 from mirgen.pipeline import BuildOptions, Progress, build, read_program
-from mirgen.targets.nvptx import NvptxTarget
 from mirgen.view import Item, disassemble, llvm_items, mir_items, ptx_items, sass_items
 from mirgen.view.llvmir import at_users_lines
 
@@ -142,7 +141,7 @@ def _cubin(folder: Path, artifact: Artifact) -> bytes:
 def _with_lines(options: BuildOptions, view: View, progress: Progress) -> _Code:
     """The same, compiled with line tables, whose positions are moved out to the user's own source."""
     _, closed = read_program(options.cargo, options.kernels, progress)
-    lowered = lower_program(closed.program, closed.layouts, NvptxTarget(), debug=True)
+    lowered = lower_program(closed.program, closed.layouts, options.target, debug=True)
     kernels = tuple(kernel.name for kernel in lowered.kernels)
     code = _Code(kernels, lowered.text, "", "", b"", None)
     if view == "llvm-input":

@@ -17,11 +17,12 @@ DEFAULT_ARCH: Final = "sm_90"
 #: Each key with its environment variable.
 KEYS: Final = {
     "arch": "MIRGEN_ARCH", "codegen": "MIRGEN_CODEGEN", "assembler": "MIRGEN_ASSEMBLER", "target": "MIRGEN_TARGET_KIND",
+    "panic": "MIRGEN_PANIC",
 }  # fmt: skip
 
 _CHOICES: Final = {
     "codegen": ("llvm", "nvvm"), "assembler": ("auto", "ptxas", "nvjitlink", "none"),
-    "target": ("auto", "nvptx64", "host"),
+    "target": ("auto", "nvptx64", "host"), "panic": ("auto", "message", "code", "trap"),
 }  # fmt: skip
 
 

@@ -93,13 +93,21 @@ class Span(_Model):
     line: int = Field(ge=1)
     col: int = Field(ge=1)
 
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.col}"
+
 
 class Panic(_Model):
-    """One place in the program that can panic; device code reports its ``index``."""
+    """One place in the program that can panic; device code reports its ``index``.
+
+    ``message`` is a Rust format string over values of the kinds ``args``: Rust types without references, or ``?`` and
+    the type where the value is not shown.
+    """
 
     index: int = Field(ge=0)
     message: str
     span: Span | None = None
+    args: tuple[str, ...] = ()
 
 
 class Kernel(_Model):
@@ -155,7 +163,8 @@ class Artifact(_Model):
 
 
 class Manifest(_Model):
-    """The whole file.  ``files`` are those for no particular architecture (``mir.json``, ``host.ll``, ``fatbin``)."""
+    """The whole file.  ``files`` are those for no particular architecture (``mir.json``, ``host.ll``, ``fatbin``);
+    ``panic`` is what GPU code does when it panics."""
 
     version: Literal[1] = MANIFEST_VERSION
     mirgen: str
@@ -167,6 +176,7 @@ class Manifest(_Model):
     tools: dict[str, str]
     kernels: tuple[Kernel, ...]
     panics: tuple[Panic, ...] = ()
+    panic: Literal["message", "code", "trap"] = "trap"
     files: dict[str, str] = Field(default_factory=dict)
     artifacts: tuple[Artifact, ...]
 

@@ -121,6 +121,8 @@ def _coerce(fx: FunctionContext, kind: str, value: Value, from_ty: Ty, to_ty: Ty
             if not isinstance(from_ty, FnDefTy | ClosureTy) or not isinstance(to_ty, FnPtrTy):
                 raise fx.internal(f"{kind} from `{from_ty.text}` to `{to_ty.text}`")
             return Scalar(fn_pointer(fx, from_ty), result)
+        case "NeverCalled":
+            return Scalar(ir.Constant(types.PTR, None), result)
         case "UnsafeFnPointer" | "MutToConstPointer" | "ArrayToPointer":
             return _pointer_to_pointer(fx, value, result)
         case "Unsize":

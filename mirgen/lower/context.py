@@ -25,11 +25,17 @@ from mirgen.targets.base import Target
 
 @dataclass(frozen=True, slots=True)
 class PanicSite:
-    """One place that can panic; ``index`` is its number in ``Lowered.panics`` and at run time."""
+    """One place that can panic; ``index`` is its number in ``Lowered.panics`` and at run time.
+
+    ``message`` is a Rust format string over values of the kinds ``args`` (:mod:`mirgen.lower.shown`); ``function`` is
+    the function whose code it is in.
+    """
 
     index: int
     message: str
     span: Span | None
+    args: tuple[str, ...] = ()
+    function: str = ""
 
 
 _NOWHERE = SourceInfo(None, None)
@@ -85,11 +91,13 @@ class ModuleContext:
             return known
         return ir.Function(self.module, ir.FunctionType(result, params), name)
 
-    def panic_site(self, message: str, span: Span | None) -> int:
-        """Registers a site and returns its index."""
-        index = len(self.panics)
-        self.panics.append(PanicSite(index, message, span))
-        return index
+    def panic_site(
+        self, message: str, span: Span | None, args: tuple[str, ...] = (), function: str = ""
+    ) -> PanicSite:  # fmt: skip
+        """Registers a site."""
+        site = PanicSite(len(self.panics), message, span, args, function)
+        self.panics.append(site)
+        return site
 
     def chain(self, key: FnKey) -> str:
         """``reached from kernel k: a -> b`` for the function ``key``; ``in kernel k`` for a kernel's own body."""

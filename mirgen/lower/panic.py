@@ -1,8 +1,7 @@
 """Panics: assertions of MIR, and diverging calls of core's panic functions.
 
 Every panic is a site with Rust's own message and the place in the source; the target ends the thread with it.  A site's
-message is a Rust format string: ``{}`` and ``{:#x}`` stand for the (unsigned) arguments in order, and literal braces
-are doubled.
+message is a Rust format string over the site's values: literal braces are doubled.
 """
 
 from __future__ import annotations
@@ -15,10 +14,22 @@ from llvmlite import ir
 from mirgen.lower import types
 from mirgen.lower.callsite import CallSite
 from mirgen.lower.context import FunctionContext
-from mirgen.lower.message import literal_text, message_of_arguments
+from mirgen.lower.message import (
+    Message,
+    message_of_arguments,
+    message_of_object,
+    message_of_option,
+    message_of_text,
+    message_of_value,
+    plain,
+)  # fmt: skip
 from mirgen.lower.panic_text import ASSERTS, fixed_message
-from mirgen.lower.value import Scalar, Value
+from mirgen.lower.shown import Shown, word_of
+from mirgen.lower.value import Pair, Scalar, Value
 from mirgen.mir.statement import Span
+
+#: What is said where neither text nor values can be found.
+_ELSEWHERE: Final = "<a message that was put together elsewhere>"
 
 
 def lower_panic(fx: FunctionContext, message: str, args: Sequence[Value], span: Span | None) -> None:
@@ -28,10 +39,10 @@ def lower_panic(fx: FunctionContext, message: str, args: Sequence[Value], span: 
     """
     text = ASSERTS.get(message)
     if text is None:
-        _emit(fx, escape(message), (), span)
+        _say(fx, plain(message), span)
         return
     shown = args if "{" in text else ()
-    _emit(fx, text, [_word(fx, arg) for arg in shown], span)
+    _emit(fx, text, [_shown(fx, arg) for arg in shown], span)
 
 
 # ---- calls ---------------------------------------------------------------------------------------------------
@@ -52,10 +63,12 @@ def lower_panic_call(fx: FunctionContext, call: CallSite) -> None:
         return
     fixed = fixed_message(path)
     if fixed is None:
-        _emit(fx, escape(f"`{call.path}` was called"), (), call.span)
+        _say(fx, plain(f"`{call.path}` was called"), call.span)
         return
-    args = [_word(fx, call.args[index]) for index in fixed.args if index < len(call.args)]
-    _emit(fx, fixed.message if len(args) == len(fixed.args) else escape(fixed.message), args, call.span)
+    args = [_shown(fx, call.args[index]) for index in fixed.args if index < len(call.args)]
+    if len(args) != len(fixed.args):
+        raise fx.internal(f"{call.path} with {len(call.args)} arguments")
+    _emit(fx, fixed.message, args, call.span)
 
 
 def strip_generics(path: str) -> str:
@@ -72,11 +85,6 @@ def strip_generics(path: str) -> str:
     return "".join(out).replace("::::", "::").removesuffix("::")
 
 
-def escape(text: str) -> str:
-    """Text as a format string that prints it."""
-    return text.replace("{", "{{").replace("}", "}}")
-
-
 def _slice_index_fail(fx: FunctionContext, call: CallSite) -> None:
     """``slice_index_fail(start, end, len)`` tells at run time which of three things is wrong."""
     if len(call.args) != 3:
@@ -91,56 +99,89 @@ def _slice_index_fail(fx: FunctionContext, call: CallSite) -> None:
         fails, goes_on = b.append_basic_block("panic"), b.append_basic_block("next")
         b.cbranch(b.icmp_unsigned(">", *too_large), fails, goes_on)
         b.position_at_end(fails)
-        _emit(fx, message, shown, call.span)
+        _emit(fx, message, [word_of(word) for word in shown], call.span)
         b.position_at_end(goes_on)
-    _emit(fx, "range end index {} out of range for slice of length {}", (end, length), call.span)
+    _emit(fx, "range end index {} out of range for slice of length {}", [word_of(end), word_of(length)], call.span)
 
 
-def _of_text(argument: int, otherwise: str) -> _Handler:
+def _str_slice_fail(fx: FunctionContext, call: CallSite) -> None:
+    """``slice_error_fail(s, begin, end)``: the words differ from release to release, what is wrong does not."""
+    if len(call.args) != 3 or not isinstance(call.args[0], Pair):
+        raise fx.internal(f"{call.path} with {len(call.args)} arguments")
+    length = word_of(call.args[0].second)
+    begin, end = (word_of(_word(fx, arg)) for arg in call.args[1:])
+    message = "bytes {}..{} are no slice of the string of length {}, or not at char boundaries"
+    _emit(fx, message, [begin, end, length], call.span)
+
+
+def _of_text(fx: FunctionContext, call: CallSite) -> None:
     """A panic function that prints its ``&str`` argument."""
+    found = message_of_text(fx, call.operands[0]) if call.operands else None
+    _say(fx, found or plain(_ELSEWHERE), call.span)
+
+
+def _of_display(prefix: str) -> _Handler:
+    """A panic function that prints what its reference points at."""
 
     def handler(fx: FunctionContext, call: CallSite) -> None:
-        text = literal_text(fx, call.operands[argument]) if argument < len(call.operands) else None
-        _emit(fx, escape(text if text is not None else otherwise), (), call.span)
+        if len(call.operands) != 1:
+            raise fx.internal(f"{call.path} with {len(call.args)} arguments")
+        found = message_of_text(fx, call.operands[0]) or message_of_value(fx, call.operands[0], "")
+        _say(fx, (plain(prefix) if prefix else Message(())) + found, call.span)
 
     return handler
 
 
 def _of_arguments(fx: FunctionContext, call: CallSite) -> None:
-    """``panic_fmt`` and its kin: the literal pieces of the message, ``_`` for what they format."""
-    text = message_of_arguments(fx, call.operands[0]) if call.operands else None
-    _emit(fx, escape(text if text is not None else "explicit panic"), (), call.span)
+    """``panic_fmt`` and its kin."""
+    found = message_of_arguments(fx, call.operands[0]) if call.operands else None
+    _say(fx, found or plain(_ELSEWHERE), call.span)
 
 
 def _result_unwrap(fx: FunctionContext, call: CallSite) -> None:
-    text = literal_text(fx, call.operands[0]) if call.operands else None
-    _emit(fx, escape(text if text is not None else "called `Result::unwrap()` on an `Err` value"), (), call.span)
+    """``unwrap_failed(text, &dyn Debug)``."""
+    if len(call.operands) != 2:
+        raise fx.internal(f"{call.path} with {len(call.args)} arguments")
+    text = message_of_text(fx, call.operands[0]) or plain(_ELSEWHERE)
+    _say(fx, text + plain(": ") + message_of_object(fx, call.operands[1], "?"), call.span)
 
 
 def _assert_failed(fx: FunctionContext, call: CallSite) -> None:
-    """``assert_eq!`` and ``assert_ne!``: which one is the first argument's discriminant, usually a constant."""
-    kind = call.args[0] if call.args else None
+    """``assert_eq!`` and ``assert_ne!``: which one is the first argument's discriminant, a constant."""
+    if len(call.operands) != 4:
+        raise fx.internal(f"{call.path} with {len(call.args)} arguments")
+    kind = call.args[0]
     op = None
     if isinstance(kind, Scalar) and isinstance(kind.value, ir.Constant):
         op = {0: "==", 1: "!=", 2: "matches"}.get(kind.value.constant)
-    _emit(fx, f"assertion `left {op} right` failed" if op else "assertion failed", (), call.span)
+    text = plain(f"assertion `left {op} right` failed" if op else "assertion failed")
+    extra = message_of_option(fx, call.operands[3])
+    if extra is None:
+        text += plain(f": {_ELSEWHERE}")
+    elif extra.parts:
+        text += plain(": ") + extra
+    show = message_of_object if call.path.endswith("_inner") else message_of_value
+    for label, operand in (("\n  left: ", call.operands[1]), ("\n right: ", call.operands[2])):
+        text += plain(label) + show(fx, operand, "?")
+    _say(fx, text, call.span)
 
 
 _HANDLERS: Final[dict[str, _Handler]] = {
-    "core::panicking::panic": _of_text(0, "explicit panic"),
-    "core::panicking::panic_nounwind": _of_text(0, "explicit panic"),
-    "core::panicking::panic_nounwind_nobacktrace": _of_text(0, "explicit panic"),
-    "core::panicking::panic_str_2015": _of_text(0, "explicit panic"),
-    "core::panicking::panic_display": _of_text(0, "explicit panic"),
-    "core::panicking::unreachable_display": _of_text(0, "internal error: entered unreachable code"),
+    "core::panicking::panic": _of_text,
+    "core::panicking::panic_nounwind": _of_text,
+    "core::panicking::panic_nounwind_nobacktrace": _of_text,
+    "core::panicking::panic_str_2015": _of_text,
+    "core::panicking::panic_display": _of_display(""),
+    "core::panicking::unreachable_display": _of_display("internal error: entered unreachable code: "),
     "core::panicking::panic_fmt": _of_arguments,
     "core::panicking::panic_nounwind_fmt": _of_arguments,
     "core::panicking::assert_failed": _assert_failed,
     "core::panicking::assert_failed_inner": _assert_failed,
-    "core::option::expect_failed": _of_text(0, "called `Option::expect()` on a `None` value"),
+    "core::option::expect_failed": _of_text,
     "core::result::unwrap_failed": _result_unwrap,
     "core::slice::index::slice_index_fail": _slice_index_fail,
-    "core::rt::begin_panic": _of_text(0, "explicit panic"),
+    "core::str::slice_error_fail": _str_slice_fail,
+    "core::rt::begin_panic": _of_text,
     "core::rt::panic_fmt": _of_arguments,
 }
 
@@ -148,20 +189,29 @@ _HANDLERS: Final[dict[str, _Handler]] = {
 # ---- emission ------------------------------------------------------------------------------------------------
 
 
-def _emit(fx: FunctionContext, message: str, args: Sequence[ir.Value], span: Span | None) -> None:
-    fx.cx.target.panic(fx, fx.cx.panic_site(message, span), args)
+def _say(fx: FunctionContext, message: Message, span: Span | None) -> None:
+    _emit(fx, message.format, message.values, span)
+
+
+def _emit(fx: FunctionContext, message: str, values: Sequence[Shown], span: Span | None) -> None:
+    site = fx.cx.panic_site(message, span, tuple(value.kind for value in values), fx.body.name)
+    fx.cx.target.panic(fx, site, values)
+
+
+def _shown(fx: FunctionContext, value: Value) -> Shown:
+    """An argument of an assertion or panic function: an unsigned number, or a pointer's address."""
+    return word_of(_word(fx, value))
 
 
 def _word(fx: FunctionContext, value: Value) -> ir.Value:
-    """An argument of a message as ``i64``: an unsigned integer, extended or cut."""
     if not isinstance(value, Scalar):
-        return types.usize(0)
+        raise fx.internal("an argument of a panic that is not a scalar")
     immediate = value.value
     ty = immediate.type
     if isinstance(ty, ir.PointerType):
         return fx.b.ptrtoint(immediate, types.I64)
     if not isinstance(ty, ir.IntType):
-        return types.usize(0)
+        raise fx.internal(f"an argument of a panic of type {ty}")
     if ty.width == 64:
         return immediate
     return fx.b.trunc(immediate, types.I64) if ty.width > 64 else fx.b.zext(immediate, types.I64)

@@ -52,7 +52,9 @@ _FIXED: Final[dict[str, Fixed]] = {
         "misaligned pointer dereference: address must be a multiple of {:#x} but is {:#x}", (0, 1)
     ),
     "core::panicking::panic_null_pointer_dereference": Fixed("null pointer dereference occurred"),
-    "core::panicking::panic_invalid_enum_construction": Fixed("trying to construct an enum from an invalid value"),
+    "core::panicking::panic_invalid_enum_construction": Fixed(
+        "trying to construct an enum from an invalid value {:#x}", (0,)
+    ),
     "core::panicking::panic_cannot_unwind": Fixed("panic in a function that cannot unwind"),
     "core::panicking::panic_in_cleanup": Fixed("panic in a destructor during cleanup"),
     "core::panicking::panic_explicit": Fixed("explicit panic"),
@@ -82,7 +84,6 @@ _FIXED: Final[dict[str, Fixed]] = {
     "core::cell::lazy::panic_poisoned": Fixed("LazyCell instance has previously been poisoned"),
     "core::cell::panic_already_borrowed": Fixed("RefCell already borrowed"),
     "core::cell::panic_already_mutably_borrowed": Fixed("RefCell already mutably borrowed"),
-    "core::str::slice_error_fail": Fixed("byte index is not a char boundary or out of bounds of the string"),
     "core::num::from_ascii_radix_panic": Fixed("from_ascii_radix: radix must lie in the range `[2, 36]`"),
     "core::char::methods::encode_utf8_raw::do_panic": Fixed("encode_utf8: buffer does not have enough bytes"),
     "alloc::raw_vec::capacity_overflow": Fixed("capacity overflow"),

@@ -37,6 +37,10 @@ class ThreadLocalRef:
     path: str
 
 
+#: mirgen's own kind of :class:`Cast`: the address of a function that only a panic's message names.  It is null.
+NEVER_CALLED = "PointerCoercion(NeverCalled, Implicit)"
+
+
 @dataclass(frozen=True, slots=True)
 class Cast:
     """``cast`` is rustc's CastKind text, e.g. ``PointerCoercion(Unsize, Implicit)``."""

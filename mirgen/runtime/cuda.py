@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import Any, Final, SupportsIndex
 
 from mirgen.errors import InvalidInputError, ToolError
+from mirgen.runtime.device_panics import PanicRecord
 from mirgen.runtime.dims import MAX_SHARED
-from mirgen.runtime.errors import DeviceError, InvalidMemoryAccessError, KernelTrapError
+from mirgen.runtime.errors import DeviceError, InvalidMemoryAccessError, KernelTrapError, Site
 from mirgen.runtime.executor import Launch
 from mirgen.runtime.packing import ArrayArgument, DeviceArray, PackedArguments
 
@@ -36,6 +37,8 @@ _FAULTS: Final[dict[str, tuple[type[DeviceError], str]]] = {
     "CUDA_ERROR_ASSERT": (KernelTrapError, "an assertion failed"),
     "CUDA_ERROR_LAUNCH_TIMEOUT": (DeviceError, "ran longer than the driver allows"),
 }
+#: Those of them that a panic ends in.
+_STOPS: Final = frozenset({"CUDA_ERROR_ILLEGAL_INSTRUCTION", "CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_ASSERT"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +113,11 @@ class ParameterBuffer:
 class CudaExecutor:
     """One GPU with a module loaded."""
 
-    def __init__(self, device: str, cubins: Sequence[Cubin]) -> None:
-        """Raises :class:`ToolError` without driver, GPU or the ``cuda.core`` wheel."""
+    def __init__(self, device: str, cubins: Sequence[Cubin], sites: Sequence[Site] = ()) -> None:
+        """``sites`` are the places whose numbers panics leave.
+
+        Raises :class:`ToolError` without driver, GPU or the ``cuda.core`` wheel.
+        """
         core = _import("cuda.core")
         self._driver = _import("cuda.bindings.driver")
         self._device = _open(device)
@@ -119,6 +125,7 @@ class CudaExecutor:
         cubin = choose_cubin(cubins, (capability.major, capability.minor))
         self._code = core.ObjectCode.from_cubin(cubin.image)
         self._kernels: dict[str, Any] = {}
+        self._panics = PanicRecord(self._driver, int(self._code.handle), sites) if sites else None
         self.max_shared: int = min(MAX_SHARED, self._device.properties.max_shared_memory_per_block_optin)
 
     def run(self, launch: Launch, arguments: PackedArguments) -> None:
@@ -177,7 +184,9 @@ class CudaExecutor:
         status = result[0]
         if int(status) == 0:
             return
-        raise driver_error(str(status.name), launch.kernel.name)
+        name, kernel = str(status.name), launch.kernel.name
+        panic = self._panics.read(kernel) if self._panics is not None and name in _STOPS else None
+        raise panic or driver_error(name, kernel)
 
 
 def driver_error(status: str, kernel: str) -> DeviceError | ToolError:

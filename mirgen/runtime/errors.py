@@ -27,10 +27,14 @@ class LaunchError(InvalidInputError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A place in the user's source that the kernel can report by number: its message and ``file:line:col``."""
+    """A place in the user's source that the kernel can report by number: its message and ``file:line:col``.
+
+    ``message`` is a Rust format string over values of the kinds ``args``.
+    """
 
     message: str
     location: str | None = None
+    args: tuple[str, ...] = ()
 
 
 class OutputError(MirgenError):

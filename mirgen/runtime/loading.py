@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mirgen.errors import InvalidInputError
 from mirgen.runtime.abi import Facts, KernelSpec
-from mirgen.runtime.errors import LaunchError
+from mirgen.runtime.errors import LaunchError, Site
 from mirgen.runtime.executor import Executor
 from mirgen.runtime.module import Module
 from mirgen.runtime.sim.launch import SimModule, SimOptions
@@ -62,7 +62,8 @@ def module_of(manifest: Manifest, folder: Path, device: str, sim: SimOptions | N
             for artifact in manifest.artifacts
             if "cubin" in artifact.files
         ]
-        executor = CudaExecutor(device, cubins)
+        sites = [Site(panic.message, str(panic.span) if panic.span else None, panic.args) for panic in manifest.panics]
+        executor = CudaExecutor(device, cubins, sites if manifest.panic != "trap" else ())
     return Module(manifest.crate_name, kernels, executor, device)
 
 

@@ -21,7 +21,7 @@ def sites_of(text: str) -> tuple[Site, ...]:
         return ()
     data = _ESCAPE.sub(lambda escape: bytes([int(escape[1], 16)]), match["data"].encode())
     try:
-        rows = cast("list[tuple[str, str | None]]", json.loads(data))
-        return tuple(Site(str(message), location) for message, location in rows)
+        rows = cast("list[tuple[str, str | None, list[str]]]", json.loads(data))
+        return tuple(Site(str(message), location, tuple(args)) for message, location, args in rows)
     except (ValueError, TypeError) as error:
         raise InvalidInputError(f"the table of sites is broken: {error}", "host IR") from error

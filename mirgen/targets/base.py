@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from llvmlite import ir
 
 if TYPE_CHECKING:
-    from mirgen.lower.context import FunctionContext, ModuleContext
+    from mirgen.lower.context import FunctionContext, ModuleContext, PanicSite
+    from mirgen.lower.shown import Shown
 
 ParamKind = Literal["scalar", "aggregate", "slice", "ref", "disjoint", "shared"]
 
@@ -112,11 +113,9 @@ class Target(Protocol):
         """A barrier of the whole block."""
         ...
 
-    def panic(self, fx: FunctionContext, site: int, args: Sequence[ir.Value]) -> None:
-        """Ends the thread (GPU: the grid) for ``Lowered.panics[site]`` and terminates the current block.
-
-        ``args`` are at most two ``i64`` values for the message's placeholders.
-        """
+    def panic(self, fx: FunctionContext, site: PanicSite, values: Sequence[Shown]) -> None:
+        """Ends the thread (GPU: the grid) for ``site``, whose message shows ``values``, and terminates the current
+        block."""
         ...
 
     def trap(self, fx: FunctionContext) -> None:

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Final
 from llvmlite import ir
 
 from mirgen.errors import InternalError
+from mirgen.lower.shown import flat
 from mirgen.targets import host_abi
 from mirgen.targets.base import EntryParam, KernelAbi
 from mirgen.targets.host_math import math_call
 
 if TYPE_CHECKING:
-    from mirgen.lower.context import FunctionContext, ModuleContext
+    from mirgen.lower.context import FunctionContext, ModuleContext, PanicSite
+    from mirgen.lower.shown import Shown
 
 _VOID = ir.VoidType()
 _I1 = ir.IntType(1)
@@ -58,7 +60,7 @@ class HostTarget:
 
     def finish_module(self, cx: ModuleContext) -> None:
         """Embeds the table of sites, so that the text explains its own reports."""
-        rows = [[site.message, None if site.span is None else str(site.span)] for site in cx.panics]
+        rows = [[site.message, None if site.span is None else str(site.span), list(site.args)] for site in cx.panics]
         data = bytearray(json.dumps(rows).encode())
         table = ir.GlobalVariable(cx.module, ir.ArrayType(_I8, len(data)), host_abi.SITES)
         table.global_constant = True
@@ -133,15 +135,24 @@ class HostTarget:
     def barrier(self, fx: FunctionContext) -> None:
         """Marks a suspension; the site gives a divergent barrier its place in the source."""
         marker = fx.cx.declare(host_abi.BARRIER, _VOID, [_PTR, _I32])
-        fx.b.call(marker, [_ctx(fx), _I32(fx.cx.panic_site("barrier", fx.span))])
+        fx.b.call(marker, [_ctx(fx), _I32(fx.cx.panic_site("barrier", fx.span).index)])
 
-    def panic(self, fx: FunctionContext, site: int, args: Sequence[ir.Value]) -> None:
+    def panic(self, fx: FunctionContext, site: PanicSite, values: Sequence[Shown]) -> None:
         """Reports the site and leaves the kernel; the whole grid stops."""
-        panic = fx.cx.declare(host_abi.PANIC, _VOID, [_PTR, _I32, _I64, _I64])
+        words, texts = flat(values)
+        if len(words) <= 2 and not texts:
+            panic = fx.cx.declare(host_abi.PANIC, _VOID, [_PTR, _I32, _I64, _I64])
+            reported = [*words, *[_I64(0)] * (2 - len(words))]
+        else:
+            count = min(len(words), host_abi.MAX_WORDS)
+            array = fx.b.bitcast(fx.alloca(8 * count, 8), _I64.as_pointer())
+            for n, word in enumerate(words[:count]):
+                fx.b.store(word, fx.b.gep(array, [_I64(n)], inbounds=True))
+            panic = fx.cx.declare(host_abi.PANIC_WORDS, _VOID, [_PTR, _I32, array.type, _I32, _I64])
+            # A text whose length does not fit is not copied.
+            reported = [array, _I32(count), _I64(sum(1 << text for text in texts if text + 1 < count))]
         panic.attributes.add("noreturn")
-        if len(args) > 2:
-            raise InternalError(f"a panic with {len(args)} values")
-        fx.b.call(panic, [_ctx(fx), _I32(site), *args, *[_I64(0)] * (2 - len(args))])
+        fx.b.call(panic, [_ctx(fx), _I32(site.index), *reported])
         fx.b.unreachable()
 
     def trap(self, fx: FunctionContext) -> None:

@@ -6,15 +6,20 @@ from typing import Final
 
 #: ``void (i8* ctx, i32 site)``: the marker of a barrier; the simulator turns it into a suspension.
 BARRIER: Final = "__mirgen_sim_barrier"
-#: ``void (i8* ctx, i32 site, i64 a, i64 b)``, never returns: a panic.
+#: ``void (i8* ctx, i32 site, i64 a, i64 b)``, never returns: a panic with at most two numbers.
 PANIC: Final = "__mirgen_panic"
+#: ``void (i8* ctx, i32 site, i64* words, i32 count, i64 texts)``, never returns: a panic.  Where a bit of ``texts`` is
+#: set, the word of its number is an address, of as many bytes as the next word says.
+PANIC_WORDS: Final = "__mirgen_panic_words"
+#: Most words that a panic takes.
+MAX_WORDS: Final = 32
 #: ``void (i8* ctx)``, never returns: a trap without a message.
 TRAP: Final = "__mirgen_sim_trap"
 #: ``i8* (i8* ctx, i64 size, i64 align)``: memory for a coroutine's frame, from the block's arena.
 FRAME: Final = "__mirgen_sim_frame"
 #: Rust's allocation functions, with the context before their own parameters (pointers, ``i64`` sizes and alignments).
 HEAP: Final = {op: f"__mirgen_sim_{op}" for op in ("alloc", "alloc_zeroed", "dealloc", "realloc")}
-#: Bytes of JSON: for each site in order its message and ``file:line:col`` or null.
+#: Bytes of JSON: for each site in order its message, ``file:line:col`` or null, and the kinds of its values.
 SITES: Final = "__mirgen_sites"
 #: ``double (double, double, double, i32 op, i32 mode)`` and ``float`` with ``f``: arithmetic rounded otherwise.
 ROUNDED: Final = "__mirgen_sim_rounded"

@@ -15,10 +15,13 @@ from mirgen.errors import InternalError
 from mirgen.lower import types
 from mirgen.targets import ptx_atomics
 from mirgen.targets.base import EntryParam, KernelAbi
+from mirgen.targets.device_abi import PanicMode
 from mirgen.targets.device_heap import heap_call
+from mirgen.targets.device_panic import emit_panic
 
 if TYPE_CHECKING:
-    from mirgen.lower.context import FunctionContext, ModuleContext
+    from mirgen.lower.context import FunctionContext, ModuleContext, PanicSite
+    from mirgen.lower.shown import Shown
 
 _GLOBAL_PTR = types.I8.as_pointer(1)
 _SHARED = 3
@@ -37,6 +40,9 @@ class NvptxTarget:
         "v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64"
     )
     hidden_ctx = False
+
+    def __init__(self, panics: PanicMode = "code") -> None:
+        self.panics: PanicMode = panics
 
     def suspends(self, path: str) -> bool:
         return path.rsplit("::", 1)[-1].startswith(_SUSPENDING)
@@ -87,9 +93,10 @@ class NvptxTarget:
         fx.b.call(fx.cx.declare("llvm.trap", types.VOID, ()), [])
         fx.b.unreachable()
 
-    def panic(self, fx: FunctionContext, site: int, args: Sequence[ir.Value]) -> None:
-        """Traps; the message is the simulator's.  An inline trap costs no register, a call that reports would."""
-        self.trap(fx)
+    def panic(self, fx: FunctionContext, site: PanicSite, values: Sequence[Shown]) -> None:
+        """Reports as the mode says, and traps: ``unreachable`` alone would take the check with it."""
+        emit_panic(fx, self.panics, site, values)
+        fx.b.unreachable()
 
     def heap(self, fx: FunctionContext, op: str, args: Sequence[ir.Value]) -> ir.Value | None:
         return heap_call(fx.b, op, args)

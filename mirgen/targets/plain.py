@@ -1,7 +1,8 @@
 """A target for tests: plain functions of the machine at hand, one thread, no scheduler.
 
 A kernel is ``void @<kernel>(i8* %args)`` over the packed parameter block; block memory is a global.  A panic calls
-``void @__mirgen_panic(i32 site, i64, i64)``, which the test supplies and which must not return.
+``void @__mirgen_panic(i32 site, i64, i64)`` with the first two words, which the test supplies and which must not
+return.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from mirgen.targets.base import EntryParam, KernelAbi
 from mirgen.targets.device_heap import heap_call
 
 if TYPE_CHECKING:
-    from mirgen.lower.context import FunctionContext, ModuleContext
+    from mirgen.lower.context import FunctionContext, ModuleContext, PanicSite
+    from mirgen.lower.shown import Shown
 
 
 class PlainHost:
@@ -55,10 +57,10 @@ class PlainHost:
     def barrier(self, fx: FunctionContext) -> None:
         """One thread has nobody to wait for."""
 
-    def panic(self, fx: FunctionContext, site: int, args: Sequence[ir.Value]) -> None:
+    def panic(self, fx: FunctionContext, site: PanicSite, values: Sequence[Shown]) -> None:
         function = fx.cx.declare("__mirgen_panic", types.VOID, (types.I32, types.I64, types.I64))
-        words = [*args, *[types.usize(0)] * (2 - len(args))]
-        fx.b.call(function, [types.const_int(types.I32, site), *words])
+        first = [*(word for value in values for word in value.words), types.usize(0), types.usize(0)][:2]
+        fx.b.call(function, [types.const_int(types.I32, site.index), *first])
         fx.b.unreachable()
 
     def trap(self, fx: FunctionContext) -> None:

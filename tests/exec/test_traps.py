@@ -29,7 +29,8 @@ each_codegen = pytest.mark.parametrize("codegen", ["llvm", "nvvm"])
 
 #: A call of the block barrier in verbose MIR text.
 MIR_BARRIER = re.compile(r"__mirgen_barrier\}\)\(\) ->")
-CHECK = re.compile(r'  call void @"llvm\.trap"\(\)\n  unreachable')
+#: How a panic ends: the number of its place for the host, and the trap.
+CHECK = re.compile(r'  call void asm sideeffect "[^"\n]*membar[^\n]*\n  call void @"llvm\.trap"\(\)\n  unreachable')
 
 
 def ptx_of(made: BuildResult, arch: str, codegen: Codegen) -> str:

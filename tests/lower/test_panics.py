@@ -25,6 +25,7 @@ from mirgen.mir.builder import (
     indirect,
     program,
     raw_ptr,
+    ref,
     unary,
     use,
 )  # fmt: skip
@@ -171,7 +172,8 @@ def test_a_string_that_is_no_constant(host: Host) -> None:
     wide = b.let(ty.ptr(ty.str), r.RawPtrAggregate(ty.ptr(ty.str), p.Copy(data), const(ty.usize, 1)))
     made = b.let(text, cast("Transmute", wide, text))
     b.call(b.local(ty.never), ty.fn_def("core::option::expect_failed", [text], ty.never), made, target=None)
-    assert panic_of(host, b, [8], {}).site.message == "called `Option::expect()` on a `None` value"
+    found = panic_of(host, b, [8], {})
+    assert (found.site.message, found.site.args, found.args) == ("{}", ("str",), (8, 1))
 
 
 # ---- format_args! --------------------------------------------------------------------------------------------
@@ -214,7 +216,7 @@ def test_panic_fmt_of_from_str(host: Host) -> None:
 
 
 def test_panic_fmt_with_placeholders(host: Host) -> None:
-    """Pieces of text around ``_``: short, long, with options, and with an index."""
+    """Pieces of text around placeholders, short and long, with options and with an index; the values are not found."""
     ty = host.ty
     arguments = arguments_ty(ty)
     long = b"x" * 200
@@ -227,16 +229,55 @@ def test_panic_fmt_with_placeholders(host: Host) -> None:
     values = b.let(ty.ref(ty.u8), cast("PointerWithExposedProvenance", b.arg(0), ty.ref(ty.u8)))
     made = b.let(arguments, adt_of("core::fmt::Arguments", pieces, values))
     b.call(b.local(ty.never), ty.fn_def("core::panicking::panic_fmt", [arguments], ty.never), made, target=None)
-    message = panic_of(host, b, [64], {1: bytes_at(template)}).site.message
-    assert message == "hello _, _" + long.decode() + "_"
+    site = panic_of(host, b, [64], {1: bytes_at(template)}).site
+    assert site.message == "hello {}, {:5}" + long.decode() + "{1}"
+    assert site.args == ("?", "?")
+
+
+@pytest.mark.parametrize(
+    ("flags", "width", "precision", "text"),
+    [
+        (0x6000_0020, None, None, "{}"),
+        (0x2000_0020, 7, None, "{:>7}"),
+        (0x4000_002A, 7, 2, "{:*^7.2}"),
+        (0x6000_0020 | 1 << 21 | 1 << 23 | 1 << 24, 9, None, "{:+#09}"),
+        (0x6000_0020 | 1 << 25, None, None, "{:x}"),
+        (0x0000_003C, 4, None, "{:<<4}"),
+    ],
+)
+def test_options_of_a_placeholder(
+    host: Host, flags: int, width: int | None, precision: int | None, text: str
+) -> None:  # fmt: skip
+    code = 0xC0 | 1 | (2 if width is not None else 0) | (4 if precision is not None else 0)
+    template = bytes([code]) + struct.pack("<I", flags)
+    template += b"".join(struct.pack("<H", n) for n in (width, precision) if n is not None) + b"\0"
+    ty = host.ty
+    arguments = arguments_ty(ty)
+    b = BodyBuilder("k", args=[ty.usize], ret=ty.unit)
+    pieces = b.let(ty.ref(ty.u8), cast("Transmute", p.Constant(p.PointerConst(ty.ptr(ty.u8), 1, 0)), ty.ref(ty.u8)))
+    values = b.let(ty.ref(ty.u8), cast("PointerWithExposedProvenance", b.arg(0), ty.ref(ty.u8)))
+    made = b.let(arguments, adt_of("core::fmt::Arguments", pieces, values))
+    b.call(b.local(ty.never), ty.fn_def("core::panicking::panic_fmt", [arguments], ty.never), made, target=None)
+    assert panic_of(host, b, [64], {1: bytes_at(template)}).site.message == text
 
 
 def test_assert_eq(host: Host) -> None:
+    """``assert_failed(kind, &left, &right, Option<Arguments>)``."""
     ty = host.ty
     kind = ty.enum("core::panicking::AssertKind", {"Eq": [], "Ne": [], "Match": []})
+    option = ty.enum("core::option::Option", {"None": [], "Some": [ty.u64]})
     for discriminant, message in ((0, "assertion `left == right` failed"), (1, "assertion `left != right` failed")):
-        operand = p.Constant(p.ScalarConst(kind, discriminant, 1))
-        assert calls(host, "core::panicking::assert_failed::<u32, u32>", [(kind, operand)]).site.message == message
+        b = BodyBuilder("k", args=[ty.i32, ty.u8], ret=ty.unit)
+        refs = [b.let(ty.ref(of), ref(b.let(of, use(b.arg(n))))) for n, of in enumerate((ty.i32, ty.u8))]
+        nothing = b.let(option, adt_of("core::option::Option", variant="None"))
+        which = p.Constant(p.ScalarConst(kind, discriminant, 1))
+        item = ty.fn_def(
+            "core::panicking::assert_failed::<i32, u8>", [kind, ty.ref(ty.i32), ty.ref(ty.u8), option], ty.never
+        )
+        b.call(b.local(ty.never), item, which, *refs, nothing, target=None)
+        found = panic_of(host, b, [-3, 200], {})
+        assert found.site.message == message + "\n  left: {:?}\n right: {:?}"
+        assert (found.site.args, found.args) == (("i32", "u8"), (-3, 200))
 
 
 # ---- the device ----------------------------------------------------------------------------------------------

@@ -99,7 +99,7 @@ def executor(driver: FakeDriver) -> tuple[cuda.CudaExecutor, FakeDevice]:
     made = cuda.CudaExecutor.__new__(cuda.CudaExecutor)
     device = FakeDevice()
     made.__dict__.update(
-        _device=device, _driver=driver, _kernels={}, max_shared=1 << 20,
+        _device=device, _driver=driver, _kernels={}, max_shared=1 << 20, _panics=None,
         _code=SimpleNamespace(get_kernel=lambda name: SimpleNamespace(handle=5)),  # pyright: ignore
     )  # fmt: skip
     return made, device

@@ -20,8 +20,8 @@ from mirgen.runtime.errors import (
     KernelTrapError,
     Site,
 )
+from mirgen.runtime.rust_format import fill_message
 from mirgen.runtime.sim.client import Simulator
-from mirgen.runtime.sim.explain import fill_message
 from mirgen.runtime.sim.launch import BufferPointer, SimLaunch, SimModule, SimOptions
 from mirgen.runtime.sim.memory import Buffer
 
@@ -483,7 +483,7 @@ def test_launches_from_several_threads(sim: Simulator) -> None:
     ],
 )
 def test_messages(message: str, expected: str) -> None:
-    assert fill_message(message, 3, 255) == expected
+    assert fill_message(message, words=(3, 255)) == expected
 
 
 def test_memory_of_dead_arrays_is_given_back(sim: Simulator) -> None:

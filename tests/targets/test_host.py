@@ -14,6 +14,7 @@ import pytest
 from llvmlite import ir
 
 from mirgen.errors import UnsupportedError
+from mirgen.lower.shown import word_of
 from mirgen.runtime.errors import DivergentBarrierError, KernelPanicError, KernelTrapError
 from mirgen.runtime.sim import layout
 from mirgen.runtime.sim.client import Simulator
@@ -47,9 +48,10 @@ class Module:
             return cast("ir.Function", known)
         return ir.Function(self.module, ir.FunctionType(result, params), name)
 
-    def panic_site(self, message: str, span: object) -> int:
-        self.panics.append(SimpleNamespace(message=message, span=f"src/lib.rs:{len(self.panics) + 1}:1"))
-        return len(self.panics) - 1
+    def panic_site(self, message: str, span: object) -> SimpleNamespace:
+        index = len(self.panics)
+        self.panics.append(SimpleNamespace(index=index, message=message, span=f"src/lib.rs:{index + 1}:1", args=()))
+        return self.panics[index]
 
     def kernel(
         self, name: str, params: list[EntryParam], emit: Callable[[FunctionContext, list[ir.Value]], None],
@@ -219,7 +221,7 @@ def test_barrier_panic_and_trap_sites(sim: Simulator) -> None:
         HOST.barrier(fx)
         b.ret_void()
         b.position_at_end(blocks[2])
-        HOST.panic(fx, fx.cx.panic_site('value "\\é" was {}', None), [I64(42)])
+        HOST.panic(fx, fx.cx.panic_site('value "\\é" was {}', None), [word_of(I64(42))])
         b.position_at_end(blocks[3])
         HOST.trap(fx)
 

@@ -207,6 +207,7 @@ _COERCIONS: dict[str, tuple[type | tuple[type, ...], type | tuple[type, ...]]] =
     "ReifyFnPointer": (t.FnDefTy, t.FnPtrTy),
     "UnsafeFnPointer": (t.FnPtrTy, t.FnPtrTy),
     "ClosureFnPointer": (t.ClosureTy, t.FnPtrTy),
+    "NeverCalled": (t.FnDefTy, t.FnPtrTy),
     "MutToConstPointer": (t.PointerTy, t.PointerTy),
     "ArrayToPointer": (t.PointerTy, t.PointerTy),
     "Unsize": ((t.PointerTy, t.AdtTy), (t.PointerTy, t.AdtTy)),

@@ -17,14 +17,14 @@ from mirgen.runtime.sim.coroutine import Calls, functions_to_inline, rewrite_ker
 from mirgen.runtime.sim.reports import ON_SIGNAL, STATUS_PAGE
 from mirgen.runtime.sim.scheduler import RUN, scheduler_ir
 from mirgen.targets import host_abi
-from mirgen.targets.host_abi import BARRIER, FRAME, HEAP, PANIC, ROUNDED, TRAP
+from mirgen.targets.host_abi import BARRIER, FRAME, HEAP, PANIC, PANIC_WORDS, ROUNDED, TRAP
 
 #: Library that holds the scheduler inside the JIT.
 _SCHEDULER = "mirgen.scheduler"
 #: What generated code may call: libm for mathematics, libgcc for wide integers and half floats.
 _LIBRARIES: Final = ("libm.so.6", "libgcc_s.so.1")
 #: What the scheduler's module provides to kernels.
-_PROVIDED: Final = (FRAME, PANIC, TRAP, ROUNDED, ROUNDED + "f", *HEAP.values())
+_PROVIDED: Final = (FRAME, PANIC, PANIC_WORDS, TRAP, ROUNDED, ROUNDED + "f", *HEAP.values())
 
 
 @dataclass(frozen=True, slots=True)

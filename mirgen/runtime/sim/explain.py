@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 
 from mirgen.errors import InternalError
@@ -17,6 +16,7 @@ from mirgen.runtime.errors import (
     KernelTrapError,
     Site,
 )
+from mirgen.runtime.rust_format import fill_message
 from mirgen.runtime.sim import layout
 from mirgen.runtime.sim.guarded import GUARD
 from mirgen.runtime.sim.launch import SimLaunch, SimModule
@@ -48,7 +48,8 @@ class Explainer:
         thread = unlinear(report.thread, launch.block)
         match report.kind:
             case layout.PANIC:
-                message = fill_message(site.message, report.a, report.b)
+                words = report.words[: report.count] if report.count else [report.a, report.b]
+                message = fill_message(site.message, site.args, words, bytes(report.text[: report.text_size]))
                 return KernelPanicError(message, kernel=launch.name, block=block, thread=thread, location=site.location)
             case layout.TRAP:
                 return KernelTrapError("executed a trap", kernel=launch.name, block=block, thread=thread)
@@ -166,22 +167,6 @@ def _site(module: SimModule, index: int) -> Site:
     if index < len(module.sites):
         return module.sites[index]
     return Site(f"site {index}")
-
-
-def fill_message(message: str, *values: int) -> str:
-    """A Rust format string with ``{}`` and ``{:#x}`` for ``values`` in order, and doubled literal braces."""
-    left = iter(values)
-
-    def part(match: re.Match[str]) -> str:
-        match match[0]:
-            case "{{" | "}}" as braces:
-                return braces[0]
-            case "{:#x}":
-                return f"{next(left, 0):#x}"
-            case _:
-                return str(next(left, "?"))
-
-    return re.sub(r"\{\{|\}\}|\{\}|\{:#x\}", part, message)
 
 
 def _where(module: SimModule, site: int, thread: Dim3) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes as c
 from typing import Final
 
+from mirgen.targets.host_abi import MAX_WORDS
+
 #: Operating system threads that can run blocks at once.
 MAX_SLOTS: Final = 64
 #: Arrays of one launch whose addresses a fault is compared with.
@@ -14,6 +16,8 @@ EXITED: Final = 0xFFFF_FFFF
 #: Threads in a block, as CUDA limits them.
 MAX_THREADS: Final = 1024
 JUMP_BUFFER: Final = 512
+#: Bytes of strings and slices that a panic's report holds.
+MAX_TEXT: Final = 4096
 #: Bytes of stack of a thread that runs blocks; a kernel's own stack frames lie there.
 STACK_SIZE: Final = 64 << 20
 
@@ -62,7 +66,8 @@ class Report(c.Structure):
     """The first thing that went wrong.  Lives in memory that outlives the worker process.
 
     ``block`` and ``thread`` are linear; ``published`` is set last.  For a signal, ``slot`` says which operating
-    system thread it hit, ``code`` is x86's page fault code.
+    system thread it hit, ``code`` is x86's page fault code.  A panic has two numbers in ``a`` and ``b``, or ``count``
+    words; the bytes at those that are addresses lie in ``text`` one after the other, as far as there is room.
     """
 
     _fields_ = (
@@ -81,6 +86,10 @@ class Report(c.Structure):
         ("published", c.c_uint32),
         ("slot", c.c_uint32),
         ("code", c.c_uint64),
+        ("count", c.c_uint32),
+        ("text_size", c.c_uint32),
+        ("words", c.c_uint64 * MAX_WORDS),
+        ("text", c.c_uint8 * MAX_TEXT),
     )
 
 

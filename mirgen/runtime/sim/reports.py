@@ -11,7 +11,7 @@ import platform
 
 from mirgen.runtime.sim import layout as n
 from mirgen.runtime.sim.irtext import field, load, store
-from mirgen.targets.host_abi import PANIC, TRAP
+from mirgen.targets.host_abi import PANIC, PANIC_WORDS, TRAP
 
 ON_SIGNAL = "mirgen_on_signal"
 STATUS_PAGE = "mirgen_status_page"
@@ -30,7 +30,7 @@ declare ptr @signal(i32, ptr)
 
 def reports_ir() -> str:
     """Everything that reports."""
-    return "\n".join((_DECLARATIONS, _stops(), _on_signal()))
+    return "\n".join((_DECLARATIONS, _stops(), _panic_words(), _on_signal()))
 
 
 def stop_ir(kind: int) -> str:
@@ -67,6 +67,56 @@ def _publish() -> str:
 out:
 {field(n.Launch, "stop", "%launch", "%stop.p")}
   store atomic i32 1, ptr %stop.p release, align 4"""
+
+
+def _panic_words() -> str:
+    return f"""
+define void @{PANIC_WORDS}(ptr %ctx, i32 %site, ptr %words, i32 %count, i64 %texts) noreturn {{
+{load(n.Context, "runtime", "%ctx", "%slot", "ptr")}
+{_claim(n.PANIC)}
+{load(n.Context, "thread", "%ctx", "%thread", "i32")}
+{store(n.Report, "%report", "%r.", thread="i32 %thread", site="i32 %site", count="i32 %count")}
+{field(n.Report, "words", "%report", "%r.words")}
+{field(n.Report, "text", "%report", "%r.text")}
+  br label %next
+next:
+  %k = phi i32 [ 0, %fill ], [ %k.next, %copied ]
+  %used = phi i64 [ 0, %fill ], [ %used.next, %copied ]
+  %more = icmp ult i32 %k, %count
+  br i1 %more, label %word, label %done
+word:
+  %k64 = zext i32 %k to i64
+  %from = getelementptr i64, ptr %words, i64 %k64
+  %value = load i64, ptr %from
+  %to = getelementptr i64, ptr %r.words, i64 %k64
+  store i64 %value, ptr %to
+  %bit = lshr i64 %texts, %k64
+  %is.text = trunc i64 %bit to i1
+  br i1 %is.text, label %text, label %copied
+text:
+  %length.p = getelementptr i64, ptr %from, i64 1
+  %length = load i64, ptr %length.p
+  %room = sub i64 {n.MAX_TEXT}, %used
+  %fits = icmp ult i64 %length, %room
+  %size = select i1 %fits, i64 %length, i64 %room
+  %source = inttoptr i64 %value to ptr
+  %target = getelementptr i8, ptr %r.text, i64 %used
+  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %source, i64 %size, i1 false)
+  %used.text = add i64 %used, %size
+  br label %copied
+copied:
+  %used.next = phi i64 [ %used, %word ], [ %used.text, %text ]
+  %k.next = add i32 %k, 1
+  br label %next
+done:
+  %used32 = trunc i64 %used to i32
+{store(n.Report, "%report", "%r2.", text_size="i32 %used32")}
+{_publish()}
+{field(n.Slot, "jump", "%slot", "%jump")}
+  call void @longjmp(ptr %jump, i32 1)
+  unreachable
+}}
+"""
 
 
 def _stops() -> str:
