@@ -285,6 +285,11 @@ impl One<'_> {
                 }
                 self.out.push(')');
             }
+            Ty::Pattern { of, pattern } => {
+                self.out.push_str("core::pattern_type!(");
+                self.ty(of)?;
+                let _ = write!(self.out, " is {pattern})");
+            }
             Ty::Ref { region, mutable, to } => {
                 self.out.push('&');
                 self.region(region);
@@ -457,6 +462,16 @@ mod tests {
         let mut writer = writer();
         let source = writer.write(&parse(text).unwrap()).unwrap().text;
         (source, writer.items.into_iter().map(|item| item.definition).collect())
+    }
+
+    #[test]
+    fn pattern_types_are_written_for_cores_macro() {
+        let of = |text| source(text).0;
+        let nonzero =
+            "(i16) is (ValTree(Leaf(0x8000): i16)..=ValTree(Leaf(0xffff): i16) | ValTree(Leaf(0x0001): i16)..)";
+        assert_eq!(of(nonzero), "core::pattern_type!(i16 is -32768i16..=-1i16 | 1i16..)");
+        assert_eq!(of("(u32) is ValTree(Leaf(0x00000001): u32).."), "core::pattern_type!(u32 is 1u32..)");
+        assert_eq!(of("(*const u8) is !null"), "core::pattern_type!(*const u8 is !null)");
     }
 
     #[test]

@@ -81,6 +81,11 @@ pub enum Ty {
     /// `u8`, `bool`, `str`, `!`: written as they stand.
     Primitive(String),
     Tuple(Vec<Ty>),
+    /// `core::pattern_type!(of is pattern)`: the inside of `NonZero` and kin.
+    Pattern {
+        of: Box<Ty>,
+        pattern: String,
+    },
     Ref {
         region: Region,
         mutable: bool,
@@ -129,7 +134,11 @@ impl Ty {
 
     /// Whether values hold no value of another type, so that dropping one does nothing.
     pub fn is_plain(&self) -> bool {
-        matches!(self, Self::Primitive(_) | Self::Ref { .. } | Self::Ptr { .. } | Self::FnPtr(_) | Self::FnDef { .. })
+        match self {
+            Self::Pattern { of, .. } => of.is_plain(),
+            Self::Primitive(_) | Self::Ref { .. } | Self::Ptr { .. } | Self::FnPtr(_) | Self::FnDef { .. } => true,
+            _ => false,
+        }
     }
 
     /// Calls `each` with every path of an ADT inside.
@@ -137,7 +146,7 @@ impl Ty {
         match self {
             Self::Primitive(_) => {}
             Self::Tuple(elems) => elems.iter().for_each(|elem| elem.paths(each)),
-            Self::Ref { to, .. } | Self::Ptr { to, .. } => to.paths(each),
+            Self::Ref { to, .. } | Self::Ptr { to, .. } | Self::Pattern { of: to, .. } => to.paths(each),
             Self::Array { elem, .. } => elem.paths(each),
             Self::Slice(elem) => elem.paths(each),
             Self::Path(path) => {

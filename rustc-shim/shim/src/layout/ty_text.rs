@@ -115,11 +115,14 @@ impl<'a> Reader<'a> {
             return self.dynamic();
         }
         if self.eat("(") {
-            let elems = self.types(")")?;
-            if self.rest().starts_with(" is ") {
-                return Err("pattern types have no source form".to_owned());
+            let mut elems = self.types(")")?;
+            if !self.eat(" is ") {
+                return Ok(Ty::Tuple(elems));
             }
-            return Ok(Ty::Tuple(elems));
+            let (Some(of), true) = (elems.pop(), elems.is_empty()) else {
+                return Err("a pattern type of several types".to_owned());
+            };
+            return Ok(Ty::Pattern { of: Box::new(of), pattern: self.pattern()? });
         }
         if rest.starts_with('{') {
             return self.closure();
@@ -417,6 +420,30 @@ impl<'a> Reader<'a> {
         }
         self.at = start;
         Ok(Arg::Type(self.ty()?))
+    }
+
+    /// The pattern of a pattern type as `core::pattern_type!` takes it: `!null`, `A..`, `A..=B` or `(P | P)`.
+    fn pattern(&mut self) -> Result<String, String> {
+        if self.eat("!null") {
+            return Ok("!null".to_owned());
+        }
+        if self.eat("(") {
+            let mut choices = vec![self.pattern()?];
+            while self.eat(" | ") {
+                choices.push(self.pattern()?);
+            }
+            self.need(")")?;
+            return Ok(choices.join(" | "));
+        }
+        let start = self.pattern_bound()?;
+        self.need("..")?;
+        Ok(if self.eat("=") { format!("{start}..={}", self.pattern_bound()?) } else { format!("{start}..") })
+    }
+
+    /// An end of a pattern's range: patterns take no braces around negative literals.
+    fn pattern_bound(&mut self) -> Result<String, String> {
+        let (value, _) = self.constant()?;
+        Ok(value.trim_matches(['{', '}', ' ']).to_owned())
     }
 
     /// `ValTree(Leaf(0x..): usize)` as a literal and its type.
