@@ -19,6 +19,7 @@ from mirgen.cargo.join import BEHIND_STD
 from mirgen.cargo.kernels import MarkedKernel, find_kernels
 from mirgen.cargo.layouts import ask_layouts
 from mirgen.cargo.objects import make_tables
+from mirgen.cargo.panic_places import PanicPlaces
 from mirgen.cargo.unresolved import unresolved_diagnostic
 from mirgen.cargo.versions import refuse_mixed_versions
 from mirgen.cargo.waiting import waiting_functions
@@ -266,12 +267,14 @@ class _Closer:
         waiting = waiting_functions(functions, [each.targets for each in objects], self._resolver)
         tables = make_tables(objects, self._resolver.methods, self._layouts, allocs, self._numbers, waiting)
         empty = _empty_addresses(chosen)
+        places = PanicPlaces(self._build.shim, self._units)
+        final = {
+            ident: places.moved(empty.get(ident, body))
+            for ident, body in {id(reached.body): reached.body for reached in functions.values()}.items()
+        }
         program = Program(
             kernels=tuple(kernels),
-            functions={
-                **{key: empty.get(id(reached.body), reached.body) for key, reached in functions.items()},
-                **tables.functions,
-            },
+            functions={**{key: final[id(reached.body)] for key, reached in functions.items()}, **tables.functions},
             allocs=allocs,
             constants=evaluate(constants, self._layouts, allocs, self._numbers, tables.allocs),
             target=self._build.target,

@@ -15,8 +15,8 @@ _RUSTC_FAILED = 101
 _UNKNOWN_TEXT = 103
 
 
-def run_shim(shim: Path, args: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
-    """Run one subcommand of the shim.
+def run_shim(shim: Path, args: Sequence[str], *, env: Mapping[str, str] | None = None) -> str:
+    """Run one subcommand of the shim; what it printed.
 
     Raises:
         ToolError: rustc refused what it was asked (its own message is in ``output``).
@@ -33,7 +33,7 @@ def run_shim(shim: Path, args: Sequence[str], *, env: Mapping[str, str] | None =
     except subprocess.TimeoutExpired as error:
         raise ToolError("mirgen-rustc", "no answer within 900 s", command=command) from error
     if done.returncode == 0:
-        return
+        return done.stdout
     if done.returncode == _RUSTC_FAILED:
         raise ToolError("rustc", "rustc refused", command=command, output=done.stderr, status=done.returncode)
     if done.returncode == _UNKNOWN_TEXT:

@@ -22,11 +22,24 @@ pub struct Request {
     pub overlay: Option<Overlay>,
     /// Files that the answer depends on besides the unit's sources.
     pub inputs: Vec<PathBuf>,
+    /// Whether bodies are as they were built, with the parts of the source that rustc's coverage tells of their blocks.
+    pub regions: bool,
 }
+
+/// Bodies as they were built; nothing is linked, so that no run-time library for profiles is looked for.
+const REGIONS: [&str; 4] = ["-Cinstrument-coverage", "-Zno-profiler-runtime", "-Zmir-opt-level=0", "-Zinline-mir=no"];
 
 impl Default for Request {
     fn default() -> Self {
-        Self { thresholds: None, spans: true, cfgs: Vec::new(), env: Vec::new(), overlay: None, inputs: Vec::new() }
+        Self {
+            thresholds: None,
+            spans: true,
+            cfgs: Vec::new(),
+            env: Vec::new(),
+            overlay: None,
+            inputs: Vec::new(),
+            regions: false,
+        }
     }
 }
 
@@ -87,6 +100,9 @@ pub fn text(
         if request.spans {
             run.args(["-Zmir-include-spans=yes"]);
         }
+        if request.regions {
+            run.args(REGIONS);
+        }
         run.args([format!("-Zunpretty={}", format.unpretty())]);
         run.args(request.cfgs.iter().map(|cfg| format!("--cfg={cfg}")));
         if let Some(overlay) = &request.overlay {
@@ -143,11 +159,13 @@ fn variant(request: &Request, thresholds: Thresholds) -> String {
         && request.overlay.is_none()
         && request.cfgs.is_empty()
         && request.env.is_empty()
-        && request.thresholds.is_none();
+        && request.thresholds.is_none()
+        && !request.regions;
     if usual {
         return String::new();
     }
     let mut print = Fingerprint::new();
     print.add(&thresholds).add(&request.spans).add(&request.cfgs).add(&request.env).add(&request.overlay.is_some());
+    print.add(&request.regions);
     format!("{}.", &print.finish()[..8])
 }

@@ -82,6 +82,9 @@ struct How {
     /// Leave out file, line and column of statements.
     #[arg(long)]
     no_spans: bool,
+    /// Bodies as they were built, with the parts of the source that rustc's coverage tells of their blocks.
+    #[arg(long)]
+    regions: bool,
     /// One more `--cfg` for rustc.
     #[arg(long = "cfg")]
     cfgs: Vec<String>,
@@ -123,6 +126,7 @@ impl How {
             env: self.env,
             overlay: None,
             inputs: Vec::new(),
+            regions: self.regions,
         };
         if let [input, copy, original] = self.overlay.as_slice() {
             request.overlay = Some(Overlay { input: input.clone(), copy: copy.clone(), original: original.clone() });

@@ -1,0 +1,177 @@
+"""Moves the places of panics that are inside macros out to where the macros were called."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mirgen.analysis.runtime_checks import successors
+from mirgen.cargo.build import Unit
+from mirgen.cargo.callee import parse_callee
+from mirgen.cargo.macro_calls import MacroCalls, read_macro_calls
+from mirgen.cargo.shim import run_shim
+from mirgen.diagnostics.origin import is_rust_library
+from mirgen.errors import ToolError
+from mirgen.mir import statement as st
+from mirgen.mir.body import Block, Body, Scope
+from mirgen.mir.statement import SourceInfo, Span
+
+_STANDARD = ("core", "alloc", "std")
+#: Where a body's own code stands among its frames.
+_BODY = -1
+
+
+class PanicPlaces:
+    """Reads what is needed of the crates of a build, when it is needed."""
+
+    def __init__(self, shim: Path, units: Mapping[str, Sequence[Unit]]) -> None:
+        """``units`` are those of each crate's name."""
+        self._shim = shim
+        self._units = units
+        self._calls: dict[str, tuple[MacroCalls, ...]] = {}
+        self._has_macros: dict[Path, bool] = {}
+
+    def moved(self, body: Body) -> Body:
+        """``body`` with the places of its calls, assertions and inlined calls outside of macros."""
+        return _Moving(self, body).result()
+
+    def of(self, function: str, home: str, span: Span) -> tuple[MacroCalls, ...]:
+        """What may have the code at ``span`` in ``function``, where that could be a macro's.
+
+        ``home`` is the crate that printed the function's path.
+        """
+        head = parse_callee(function).segments[:1]
+        crate = head[0] if head and head[0] in (*self._units, *_STANDARD) else home
+        if crate in _STANDARD or not (is_rust_library(span.file) or self._may_have_macros(crate, span.file)):
+            return ()
+        if crate not in self._calls:
+            read = (self._read(unit) for unit in self._units.get(crate, ()))
+            self._calls[crate] = tuple(calls for calls in read if calls is not None)
+        return self._calls[crate]
+
+    def _read(self, unit: Unit) -> MacroCalls | None:
+        """What rustc says of a unit; nothing where it cannot: places then stay inside macros."""
+        try:
+            told = run_shim(self._shim, ["dump", "--unit", str(unit.record), "--emit-text", "--regions"])
+        except ToolError:
+            return None
+        path = Path(told.strip())
+        return read_macro_calls(path.read_text(encoding="utf-8"), _folder(unit))
+
+    def _may_have_macros(self, crate: str, file: str) -> bool:
+        """Whether a source file of a crate defines macros."""
+        for unit in self._units.get(crate, ()):
+            path = _folder(unit) / file
+            if path not in self._has_macros:
+                try:
+                    text = path.read_text(encoding="utf-8")
+                except (OSError, UnicodeDecodeError):
+                    text = ""
+                self._has_macros[path] = "macro_rules!" in text
+            if self._has_macros[path]:
+                return True
+        return False
+
+
+def _folder(unit: Unit) -> Path:
+    return Path(json.loads(unit.record.read_bytes())["cwd"])
+
+
+class _Moving:
+    """One body.  A frame is the scope with which an inlined body begins, or :data:`_BODY`."""
+
+    def __init__(self, places: PanicPlaces, body: Body) -> None:
+        self._places = places
+        self._body = body
+        self._before: dict[int, int] = {}
+        for i, block in enumerate(body.blocks):
+            for target in successors(block.terminator):
+                self._before.setdefault(target, i)
+        self._frames = [self._frame(scope) for scope in range(len(body.scopes))]
+
+    def result(self) -> Body:
+        blocks = [self._block(i) for i in range(len(self._body.blocks))]
+        scopes = [self._scope(i, scope) for i, scope in enumerate(self._body.scopes)]
+        if all(
+            new is old for new, old in zip((*blocks, *scopes), (*self._body.blocks, *self._body.scopes), strict=True)
+        ):
+            return self._body
+        return replace(self._body, blocks=tuple(blocks), scopes=tuple(scopes))
+
+    def _block(self, i: int) -> Block:
+        block = self._body.blocks[i]
+        terminator = block.terminator
+        if not isinstance(terminator, st.Call | st.Assert) or terminator.source.span is None:
+            return block
+        place = self._place(i, terminator.source.span, self._frame_of(terminator.source))
+        if place is None:
+            return block
+        return replace(block, terminator=replace(terminator, source=replace(terminator.source, span=place)))
+
+    def _scope(self, i: int, scope: Scope) -> Scope:
+        if scope.inlined is None or scope.span is None:
+            return scope
+        frame = _BODY if scope.parent is None else self._frames[scope.parent]
+        inside = next(self._blocks_in(i), None)
+        place = None if inside is None else self._place(inside, scope.span, frame)
+        return scope if place is None else replace(scope, span=place)
+
+    def _place(self, block: int, span: Span, frame: int) -> Span | None:
+        """Where the macro was called whose code is at ``span`` in ``frame``; ``None`` for code of no macro."""
+        function = self._function(frame)
+        for calls in self._places.of(function, self._body.crate, span):
+            name = parse_callee(function).method
+            if (name, span) in calls.code:
+                branches = list(self._branches(block, frame, calls))
+                return calls.place_of(name, span, branches, self._turn(block, span, frame))
+        return None
+
+    def _branches(self, block: int, frame: int, calls: MacroCalls) -> Iterator[Span]:
+        """The branches of one frame before a block, nearest first, that no macro wrote."""
+        seen = {block}
+        at = self._before.get(block)
+        while at is not None and at not in seen:
+            seen.add(at)
+            terminator = self._body.blocks[at].terminator
+            if isinstance(terminator, st.SwitchInt | st.Assert) and self._frame_of(terminator.source) == frame:
+                span = terminator.source.span
+                if span is not None and span in calls.branches:
+                    yield span
+            at = self._before.get(at)
+
+    def _turn(self, block: int, span: Span, frame: int) -> tuple[int, int]:
+        """Which of how many calls or assertions at ``span`` in ``frame`` ends a block."""
+        same = [
+            i
+            for i, other in enumerate(self._body.blocks)
+            if isinstance(other.terminator, st.Call | st.Assert)
+            and other.terminator.source.span == span
+            and self._frame_of(other.terminator.source) == frame
+        ]
+        return (same.index(block), len(same)) if block in same else (0, -1)
+
+    # ---- frames ------------------------------------------------------------------------------------------
+
+    def _frame(self, scope: int) -> int:
+        at: int | None = scope
+        while at is not None and self._body.scopes[at].inlined is None:
+            at = self._body.scopes[at].parent
+        return _BODY if at is None else at
+
+    def _frame_of(self, source: SourceInfo) -> int:
+        return _BODY if source.scope is None or source.scope >= len(self._frames) else self._frames[source.scope]
+
+    def _function(self, frame: int) -> str:
+        return (self._body.header if frame == _BODY else self._body.scopes[frame].inlined) or ""
+
+    def _blocks_in(self, scope: int) -> Iterator[int]:
+        """The blocks with something in ``scope`` or inside it."""
+        inside = {scope}
+        for i, other in enumerate(self._body.scopes):
+            if other.parent in inside:
+                inside.add(i)
+        for i, block in enumerate(self._body.blocks):
+            if any(part.source.scope in inside for part in (*block.statements, block.terminator)):
+                yield i
