@@ -1,8 +1,13 @@
-"""Moves the places of panics that are inside macros out to where the macros were called."""
+"""Where panics are reported: outside of macros, and where functions that are ``#[track_caller]`` were called.
+
+rustc's text of MIR does not say which functions are; the function's source does.
+"""
 
 from __future__ import annotations
 
+import functools
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +24,13 @@ from mirgen.mir.body import Block, Body, Scope
 from mirgen.mir.statement import SourceInfo, Span
 
 _STANDARD = ("core", "alloc", "std")
+#: What stands before a function's `fn`: attributes and comments, then what belongs to its definition.
+_HEAD = re.compile(
+    r"(?P<attributes>(?:\#!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]|//[^\n]*\n|/\*.*?\*/|\s)*)"
+    r"(?:(?:pub(?:\s*\([^()]*\))?|default|const|async|unsafe|safe|extern(?:\s*\"[^\"]*\")?)\s+)*\Z",
+    re.DOTALL,
+)
+_LONGEST_HEAD = 4000
 #: Where a body's own code stands among its frames.
 _BODY = -1
 
@@ -26,16 +38,44 @@ _BODY = -1
 class PanicPlaces:
     """Reads what is needed of the crates of a build, when it is needed."""
 
-    def __init__(self, shim: Path, units: Mapping[str, Sequence[Unit]]) -> None:
-        """``units`` are those of each crate's name."""
+    def __init__(self, shim: Path, units: Mapping[str, Sequence[Unit]], library: Path | None) -> None:
+        """``units`` are those of each crate's name; ``library`` are the standard library's sources."""
         self._shim = shim
+        self._library = library
         self._units = units
         self._calls: dict[str, tuple[MacroCalls, ...]] = {}
-        self._has_macros: dict[Path, bool] = {}
+        self._texts: dict[Path, str] = {}
 
     def moved(self, body: Body) -> Body:
-        """``body`` with the places of its calls, assertions and inlined calls outside of macros."""
-        return _Moving(self, body).result()
+        """``body`` with the places of its calls, assertions and inlined calls outside of macros, and with
+        ``track_caller``."""
+        moved = _Moving(self, body).result()
+        at = self._tracked(body)
+        return moved if at is None else replace(moved, track_caller=at)
+
+    def _tracked(self, body: Body) -> Span | None:
+        """Where a function is defined that is ``#[track_caller]``."""
+        if body.kind != "fn" or body.span is None:
+            return None
+        for unit in self._units.get(body.crate, ()):
+            text = self._text(self._path(unit, body.span.file))
+            if text:
+                return tracked_definition(text, parse_callee(body.header).method, body.span)
+        return None
+
+    def _path(self, unit: Unit, file: str) -> Path:
+        """A source file as rustc names it."""
+        if is_rust_library(file) and self._library is not None:
+            return self._library / file.rpartition("library/")[2]
+        return _folder(unit) / file
+
+    def _text(self, path: Path) -> str:
+        if path not in self._texts:
+            try:
+                self._texts[path] = path.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError):
+                self._texts[path] = ""
+        return self._texts[path]
 
     def of(self, function: str, home: str, span: Span) -> tuple[MacroCalls, ...]:
         """What may have the code at ``span`` in ``function``, where that could be a macro's.
@@ -62,21 +102,35 @@ class PanicPlaces:
 
     def _may_have_macros(self, crate: str, file: str) -> bool:
         """Whether a source file of a crate defines macros."""
-        for unit in self._units.get(crate, ()):
-            path = _folder(unit) / file
-            if path not in self._has_macros:
-                try:
-                    text = path.read_text(encoding="utf-8")
-                except (OSError, UnicodeDecodeError):
-                    text = ""
-                self._has_macros[path] = "macro_rules!" in text
-            if self._has_macros[path]:
-                return True
-        return False
+        return any("macro_rules!" in self._text(self._path(unit, file)) for unit in self._units.get(crate, ()))
 
 
+@functools.lru_cache(maxsize=1 << 10)
 def _folder(unit: Unit) -> Path:
+    """What file names in rustc's text of a unit are relative to."""
     return Path(json.loads(unit.record.read_bytes())["cwd"])
+
+
+def tracked_definition(text: str, name: str, result: Span) -> Span | None:
+    """Where the function ``name`` is defined in a source file, if it is ``#[track_caller]``.
+
+    ``result`` is where its type of result stands, or would.  An attribute that depends on a configuration does not
+    count: whether it holds is not known here.
+    """
+    lines = text.split("\n")
+    before = "\n".join([*lines[: result.line - 1], lines[result.line - 1][: result.col - 1]]) if lines else ""
+    heads = list(re.finditer(rf"\bfn\s+{re.escape(name)}\b", before))
+    if not heads:
+        return None
+    end = heads[-1].start()
+    start = max(0, end - _LONGEST_HEAD)
+    head = _HEAD.search(before, start, end)
+    if head is None or re.search(r"#\[\s*track_caller\s*\]", head["attributes"]) is None:
+        return None
+    at = head.end("attributes")
+    line = before.count("\n", 0, at) + 1
+    col = at - (before.rfind("\n", 0, at) + 1) + 1
+    return Span(result.file, line, col, line, col)
 
 
 class _Moving:

@@ -267,7 +267,7 @@ class _Closer:
         waiting = waiting_functions(functions, [each.targets for each in objects], self._resolver)
         tables = make_tables(objects, self._resolver.methods, self._layouts, allocs, self._numbers, waiting)
         empty = _empty_addresses(chosen)
-        places = PanicPlaces(self._build.shim, self._units)
+        places = PanicPlaces(self._build.shim, self._units, self._build.toolchain.library)
         final = {
             ident: places.moved(empty.get(ident, body))
             for ident, body in {id(reached.body): reached.body for reached in functions.values()}.items()

@@ -10,6 +10,7 @@ from mirgen.lower.call import call_item
 from mirgen.lower.callsite import CallSite
 from mirgen.lower.constant import constant_location
 from mirgen.lower.context import FunctionContext
+from mirgen.lower.location import LOCATION_OFFSETS
 from mirgen.lower.value import Scalar, Value
 from mirgen.mir import statement as s
 from mirgen.mir.place import Constant, Copy, Field, Move, Operand, Place, ZstConst
@@ -45,7 +46,7 @@ def _elements(fx: FunctionContext, packed: Operand, call: CallSite) -> tuple[Ope
 
 
 def _caller_location(fx: FunctionContext, call: CallSite) -> Value:
-    """A ``&'static Location`` of the call, seen through inlined ``#[track_caller]`` functions."""
+    """A ``&'static Location`` of the call, seen through ``#[track_caller]`` functions."""
     ty = call.result_ty
     if not isinstance(ty, PointerTy):
         raise fx.internal(f"{call.path} gives `{ty.text}`")
@@ -55,6 +56,10 @@ def _caller_location(fx: FunctionContext, call: CallSite) -> Value:
         raise fx.internal(f"the layout of `{ty.pointee.text}`")
     if span is None:
         raise fx.unsupported("MG0379", f"`{call.path}`: rustc gave no source location for this call")
+    if fx.caller_location is not None:
+        if layout.fields.offsets[:3] != LOCATION_OFFSETS:
+            raise fx.internal(f"the layout of `{ty.pointee.text}`")
+        return Scalar(fx.caller_location, call.result_layout)
     filename, line, column, *_ = layout.fields.offsets
     place = constant_location(
         fx.cx, span.file, layout, {filename: None, line: span.line, column: span.col}
@@ -66,5 +71,5 @@ def table() -> Table:
     """The entries of this file."""
     return {
         "const_eval_select": Intrinsic(_const_eval_select, "calls the function for run time"),
-        "caller_location": Intrinsic(_caller_location, "through inlined `#[track_caller]` functions only"),
+        "caller_location": Intrinsic(_caller_location, "through `#[track_caller]` functions"),
     }

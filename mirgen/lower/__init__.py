@@ -18,7 +18,7 @@ Functions that the core expects of its sibling files (all raise ``fx.unsupported
     Zero-sized constants are ``operand.zst(layout)``.
 ``constant.lower_alloc(cx, alloc) -> ir.Constant``
     ``i8*`` constant pointer to the global of allocation number ``alloc``, made on first use; function allocations
-    give ``call.fn_address(cx, key)``.
+    give ``thunk.function_address(cx, key)``.
 ``panic.lower_panic(fx, message, args, span) -> None``
     Registers the site and lets the target emit it; terminates the current block.  ``args`` are Values.
 ``panic.lower_panic_call(fx, call) -> None``

@@ -19,11 +19,13 @@ from mirgen.lower.value import is_zst
 
 @dataclass(frozen=True, slots=True)
 class FnAbi:
-    """``out_pointer``: the result is written through a pointer that follows the context."""
+    """``out_pointer``: the result is written through a pointer that follows the context; ``caller``: a pointer to the
+    call's ``Location`` comes last."""
 
     params: tuple[Layout, ...]
     result: Layout
     hidden_ctx: bool
+    caller: bool = False
 
     @property
     def out_pointer(self) -> bool:
@@ -38,6 +40,8 @@ class FnAbi:
             args.append(types.PTR)
         for layout in self.params:
             args.extend(llvm_args(layout))
+        if self.caller:
+            args.append(types.PTR)
         return ir.FunctionType(llvm_result(self.result), args)
 
 

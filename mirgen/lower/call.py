@@ -10,10 +10,12 @@ from mirgen.layout.data import Layout
 from mirgen.lower import types
 from mirgen.lower.abi import FnAbi
 from mirgen.lower.callsite import CallSite
-from mirgen.lower.context import FunctionContext, ModuleContext
+from mirgen.lower.context import FunctionContext
+from mirgen.lower.location import caller_location
 from mirgen.lower.operand import copy_bytes, load_value, lower_operand, offset_align, operand_ty, spill, zst
 from mirgen.lower.place import deref, lower_place, place_ty, write_place
 from mirgen.lower.repr import extract_part, field_offset, reinterpret
+from mirgen.lower.thunk import function_address
 from mirgen.lower.value import Memory, Pair, Scalar, Value, is_zst
 from mirgen.mir import statement as s
 from mirgen.mir.body import Body, FnKey
@@ -186,16 +188,12 @@ def _element(fx: FunctionContext, value: Value, offset: int, layout: Layout) -> 
 # ---- emitting ------------------------------------------------------------------------------------------------
 
 
-def body_abi(cx: ModuleContext, layouts: Sequence[Layout]) -> FnAbi:
-    """The convention of a body whose locals ``_0`` to ``_arg_count`` have ``layouts``."""
-    return FnAbi(tuple(layouts[1:]), layouts[0], cx.target.hidden_ctx)
-
-
 def _call_body(fx: FunctionContext, key: FnKey, body: Body, args: Sequence[Arg], call: s.Call) -> Value | None:
     function = fx.cx.functions.get(key)
     if function is None:  # its declaration failed and was reported
         raise fx.unsupported("MG0342", f"`{body.name}` could not be lowered")
-    abi = body_abi(fx.cx, [fx.layout(local.ty) for local in body.locals[: body.arg_count + 1]])
+    result, *params = (fx.layout(local.ty) for local in body.locals[: body.arg_count + 1])
+    abi = FnAbi(tuple(params), result, fx.cx.target.hidden_ctx, body.track_caller is not None)
     return _emit(fx, function, abi, args, call)
 
 
@@ -230,6 +228,8 @@ def _emit(fx: FunctionContext, function: ir.Value, abi: FnAbi, args: Sequence[Ar
         flat.append(out.ptr)
     for (value, _, give), layout in zip(args, abi.params, strict=True):
         flat.extend(_flatten(fx, value, layout, give))
+    if abi.caller:
+        flat.append(caller_location(fx))
     result = fx.b.call(function, flat)
     if out is not None:
         return None if in_place else out
@@ -288,17 +288,11 @@ def from_result(fx: FunctionContext, result: ir.Value, layout: Layout) -> Value 
 # ---- function pointers ---------------------------------------------------------------------------------------
 
 
-def fn_address(cx: ModuleContext, key: FnKey) -> ir.Constant | None:
-    """The address of a function of the program as an ``i8*`` constant; ``None`` where there is none."""
-    function = cx.functions.get(key)
-    return None if function is None else function.bitcast(types.PTR)
-
-
 def fn_pointer(fx: FunctionContext, ty: Ty) -> ir.Constant:
     """The ``i8*`` function pointer of a function item or of a closure that captures nothing."""
     match ty:
         case FnDefTy(path=path):
-            address = fn_address(fx.cx, (ty.crate, path))
+            address = function_address(fx.cx, (ty.crate, path))
             if address is None:
                 raise fx.unsupported("MG0344", f"the address of `{path}`, which has no body that mirgen can see")
             return address

@@ -192,7 +192,7 @@ def _part(cx: ModuleContext, ty: ir.Type, content: bytes | tuple[int, int]) -> i
 def constant_location(cx: ModuleContext, file: str, layout: Layout, words: Mapping[int, int | None]) -> ir.Constant:
     """A ``core::panic::Location``: ``words`` are 32-bit numbers by offset; at the ``None`` stands the wide pointer to
     the name of ``file``."""
-    text = file.encode()
+    text = file.encode()  # a C string, so that CUDA can print it
     digest = hashlib.sha256(repr((file, layout.size, sorted(words.items(), key=str))).encode()).hexdigest()[:16]
     name = f"__mirgen_location_{digest}"
     known = cx.module.globals.get(name)
@@ -206,9 +206,9 @@ def constant_location(cx: ModuleContext, file: str, layout: Layout, words: Mappi
             data[at + 8 : at + 16] = len(text).to_bytes(8, "little")
         else:
             data[at : at + 4] = word.to_bytes(4, "little")
-    letters = ir.ArrayType(types.I8, len(text))
+    letters = ir.ArrayType(types.I8, len(text) + 1)
     string = _variable(cx, f"{name}_file", letters, 1)
-    string.initializer = ir.Constant(letters, bytearray(text))
+    string.initializer = ir.Constant(letters, bytearray(text + b"\0"))
     before, after = bytes(data[:pointer_at]), bytes(data[pointer_at + 8 :])
     parts = [_bytes(before), _address_of(cx, string), _bytes(after)]
     kept = [part for part in parts if part.type == types.PTR or len(part.constant)]
@@ -269,8 +269,11 @@ def interior(base: ir.Constant, offset: int) -> ir.Constant:
 
 def _function(cx: ModuleContext, instance: str) -> ir.Constant:
     """The address of the function that rustc calls ``instance``, in whichever crate."""
-    found = {id(function): function for (_, text), function in cx.functions.items() if text == instance}
-    if len(found) != 1:
+    from mirgen.lower.thunk import function_address
+
+    found = {id(function): key for key, function in cx.functions.items() if key[1] == instance}
+    address = function_address(cx, next(iter(found.values()))) if len(found) == 1 else None
+    if address is None:
         why = "has no body that mirgen can see" if not found else "is several functions of that name"
         raise UnsupportedError(Diagnostic("MG0344", f"the address of `{instance}`, which {why}"))
-    return next(iter(found.values())).bitcast(types.PTR)
+    return address

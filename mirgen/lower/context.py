@@ -27,8 +27,9 @@ from mirgen.targets.base import Target
 class PanicSite:
     """One place that can panic; ``index`` is its number in ``Lowered.panics`` and at run time.
 
-    ``message`` is a Rust format string over values of the kinds ``args`` (:mod:`mirgen.lower.shown`); ``function`` is
-    the function whose code it is in.
+    ``message`` is a Rust format string over values of the kinds ``args`` (:mod:`mirgen.lower.shown`); where the first
+    is ``@``, that value is no part of the message but the place, which only the caller knows.  ``function`` is the
+    function whose code it is in.
     """
 
     index: int
@@ -117,7 +118,8 @@ class FunctionContext:
 
     ``b`` is the builder, ``ctx`` the hidden launch context (``None`` where the target has none).  ``ssa`` holds locals
     that are plain values, ``slots`` the stack memory (``i8*``) of the others; use ``place.read_local`` and friends.
-    ``source`` and ``statement`` say what is being lowered, for messages.
+    ``source`` and ``statement`` say what is being lowered, for messages.  ``caller`` points at the ``Location`` of the
+    call of a function that is ``#[track_caller]``.
     """
 
     cx: ModuleContext
@@ -126,6 +128,7 @@ class FunctionContext:
     function: ir.Function
     b: ir.IRBuilder
     ctx: ir.Value | None = None
+    caller: ir.Value | None = None
     blocks: list[ir.Block | None] = field(default_factory=list[ir.Block | None])
     ssa: dict[int, Scalar | Pair] = field(default_factory=dict[int, Scalar | Pair])
     ssa_locals: set[int] = field(default_factory=set[int])
@@ -189,15 +192,24 @@ class FunctionContext:
 
         Functions that rustc inlined are left outwards as long as they are ``#[track_caller]``.
         """
+        return self._outwards()[0]
+
+    @property
+    def caller_location(self) -> ir.Value | None:
+        """The pointer to that place's ``Location`` where only the function's caller knows it."""
+        return self.caller if self._outwards()[1] else None
+
+    def _outwards(self) -> tuple[Span | None, bool]:
+        """A place in this body, and whether everything around it is ``#[track_caller]``."""
         span, scope = self.source.span, self.source.scope
         while scope is not None and scope < len(self.body.scopes):
             entry = self.body.scopes[scope]
             if entry.inlined is not None:
                 if not entry.track_caller:
-                    return span
+                    return span, False
                 span = entry.span
             scope = entry.parent
-        return span
+        return span, True
 
     def unsupported(
         self, code: str, message: str, *, label: str = "", notes: Sequence[str] = (), helps: Sequence[str] = ()

@@ -65,6 +65,8 @@ def _lower_locals(fx: FunctionContext) -> None:
     args = list(fx.function.args)
     if fx.cx.target.hidden_ctx:
         fx.ctx = args.pop(0)
+    if body.track_caller is not None:
+        fx.caller = args.pop()
     result = fx.layout(body.locals[0].ty)
     if not is_zst(result) and not types.llvm_values(result):
         fx.slots[0] = (args.pop(0), result.align)

@@ -169,7 +169,7 @@ def _function_type(cx: ModuleContext, key: FnKey, body: Body) -> ir.FunctionType
             return None
     known = [layout for layout in layouts if layout is not None]
     try:
-        return FnAbi(tuple(known[1:]), known[0], cx.target.hidden_ctx).function_type()
+        return FnAbi(tuple(known[1:]), known[0], cx.target.hidden_ctx, body.track_caller is not None).function_type()
     except UnsupportedError as error:
         at, notes = location(body_span(body)), (f"in the signature of `{readable(body.name)}`", cx.chain(key))
         cx.diagnostics.extend(replace(found, location=at, notes=notes) for found in error.diagnostics)

@@ -6,7 +6,8 @@ message is a Rust format string over the site's values: literal braces are doubl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from llvmlite import ir
@@ -14,6 +15,7 @@ from llvmlite import ir
 from mirgen.lower import types
 from mirgen.lower.callsite import CallSite
 from mirgen.lower.context import FunctionContext
+from mirgen.lower.location import show_location
 from mirgen.lower.message import (
     Message,
     message_of_arguments,
@@ -24,7 +26,7 @@ from mirgen.lower.message import (
     plain,
 )  # fmt: skip
 from mirgen.lower.panic_text import ASSERTS, fixed_message
-from mirgen.lower.shown import Shown, word_of
+from mirgen.lower.shown import Shown, hidden, show_text, word_of
 from mirgen.lower.value import Pair, Scalar, Value
 from mirgen.mir.statement import Span
 
@@ -90,28 +92,64 @@ def _slice_index_fail(fx: FunctionContext, call: CallSite) -> None:
     if len(call.args) != 3:
         raise fx.internal(f"{call.path} with {len(call.args)} arguments")
     start, end, length = (_word(fx, arg) for arg in call.args)
-    b = fx.b
     for too_large, message, shown in (
         ((start, length), "range start index {} out of range for slice of length {}", (start, length)),
         ((end, length), "range end index {} out of range for slice of length {}", (end, length)),
         ((start, end), "slice index starts at {} but ends at {}", (start, end)),
     ):
-        fails, goes_on = b.append_basic_block("panic"), b.append_basic_block("next")
-        b.cbranch(b.icmp_unsigned(">", *too_large), fails, goes_on)
-        b.position_at_end(fails)
-        _emit(fx, message, [word_of(word) for word in shown], call.span)
-        b.position_at_end(goes_on)
+        with _failing(fx, fx.b.icmp_unsigned(">", *too_large)):
+            _emit(fx, message, [word_of(word) for word in shown], call.span)
     _emit(fx, "range end index {} out of range for slice of length {}", [word_of(end), word_of(length)], call.span)
 
 
 def _str_slice_fail(fx: FunctionContext, call: CallSite) -> None:
-    """``slice_error_fail(s, begin, end)``: the words differ from release to release, what is wrong does not."""
+    """``slice_error_fail(s, begin, end)`` likewise.  The character around an index is not shown."""
     if len(call.args) != 3 or not isinstance(call.args[0], Pair):
         raise fx.internal(f"{call.path} with {len(call.args)} arguments")
-    length = word_of(call.args[0].second)
-    begin, end = (word_of(_word(fx, arg)) for arg in call.args[1:])
-    message = "bytes {}..{} are no slice of the string of length {}, or not at char boundaries"
-    _emit(fx, message, [begin, end, length], call.span)
+    text, length = call.args[0].first, call.args[0].second
+    begin, end = (_word(fx, arg) for arg in call.args[1:])
+    old = fx.cx.program.compiler.startswith("rustc 1.95.")
+    whole = [show_text(fx, text, length)] if old else []
+    beyond = "is out of bounds of `{}`" if old else "is out of bounds for string of length {}"
+    limit = whole or [word_of(length)]
+    order = "begin > end ({} > {}) when slicing `{}`" if old else "byte range starts at {} but ends at {}"
+    around = "is not a char boundary; it is inside {} (bytes {}" + (") of `{}`" if old else " of string)")
+    inside = [hidden(None), hidden(None), *whole]
+    for index, name in ((begin, "start"), (end, "end")):
+        with _failing(fx, fx.b.icmp_unsigned(">", index, length)):
+            _emit(fx, f"{name} byte index {{}} {beyond}", [word_of(index), *limit], call.span)
+    with _failing(fx, fx.b.icmp_unsigned(">", begin, end)):
+        _emit(fx, order, [word_of(begin), word_of(end), *whole], call.span)
+    for index, name in ((begin, "start"), (end, "end")):
+        with _failing(fx, _is_inside_char(fx, text, length, index)):
+            _emit(fx, f"{name} byte index {{}} {around}", [word_of(index), *inside], call.span)
+    _emit(fx, f"end byte index {{}} {beyond}", [word_of(end), *limit], call.span)
+
+
+def _is_inside_char(fx: FunctionContext, text: ir.Value, length: ir.Value, index: ir.Value) -> ir.Value:
+    """Whether ``index``, which is no more than ``length``, is not a boundary of characters."""
+    b = fx.b
+    before, look, known = b.block, b.append_basic_block("look"), b.append_basic_block("known")
+    at_end = b.or_(b.icmp_unsigned("==", index, types.usize(0)), b.icmp_unsigned("==", index, length))
+    b.cbranch(at_end, known, look)
+    b.position_at_end(look)
+    continues = b.icmp_signed("<", b.load(b.gep(text, [index])), types.const_int(types.I8, -0x40))
+    b.branch(known)
+    b.position_at_end(known)
+    found = b.phi(types.I1)
+    found.add_incoming(types.const_int(types.I1, 0), before)
+    found.add_incoming(continues, look)
+    return found
+
+
+@contextmanager
+def _failing(fx: FunctionContext, condition: ir.Value) -> Generator[None]:
+    """The block that runs where ``condition`` holds, which does not come back; what follows runs where not."""
+    fails, goes_on = fx.b.append_basic_block("panic"), fx.b.append_basic_block("next")
+    fx.b.cbranch(condition, fails, goes_on)
+    fx.b.position_at_end(fails)
+    yield
+    fx.b.position_at_end(goes_on)
 
 
 def _of_text(fx: FunctionContext, call: CallSite) -> None:
@@ -194,6 +232,9 @@ def _say(fx: FunctionContext, message: Message, span: Span | None) -> None:
 
 
 def _emit(fx: FunctionContext, message: str, values: Sequence[Shown], span: Span | None) -> None:
+    caller = fx.caller_location
+    if caller is not None:
+        values = (show_location(fx, caller), *values)
     site = fx.cx.panic_site(message, span, tuple(value.kind for value in values), fx.body.name)
     fx.cx.target.panic(fx, site, values)
 

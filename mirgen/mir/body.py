@@ -40,7 +40,8 @@ class Body:
     """One MIR body.  Locals: ``_0`` is the return place, ``_1`` to ``_arg_count`` the arguments.
 
     ``promoted`` is the index where ``kind`` is ``promoted``; ``ctfe`` marks the second body of a ``const fn``, the one
-    rustc itself evaluates.
+    rustc itself evaluates.  ``track_caller`` is where a function is defined whose panics are reported where it
+    was called.
     """
 
     crate: str
@@ -54,6 +55,7 @@ class Body:
     span: Span | None
     promoted: int | None = None
     ctfe: bool = False
+    track_caller: Span | None = None
 
     @property
     def name(self) -> str:

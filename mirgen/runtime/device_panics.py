@@ -9,8 +9,9 @@ from typing import Any
 
 from mirgen.errors import ToolError
 from mirgen.runtime.errors import Dim3, KernelPanicError, Site
-from mirgen.runtime.rust_format import fill_message
+from mirgen.runtime.rust_format import fill_message, place_of
 from mirgen.targets import device_abi as abi
+from mirgen.targets.host_abi import PLACE
 
 
 class PanicRecord:
@@ -62,12 +63,13 @@ def _whole(record: bytes, site: Site, kernel: str) -> KernelPanicError:
     text = record[abi.TEXT : abi.TEXT + min(size, abi.MAX_TEXT)]
     message = fill_message(site.message, site.args, words, text)
     block, thread = _dim(record, abi.BLOCK), _dim(record, abi.THREAD)
-    return KernelPanicError(message, kernel=kernel, block=block, thread=thread, location=site.location)
+    place = place_of(site, words, text)
+    return KernelPanicError(message, kernel=kernel, block=block, thread=thread, location=place)
 
 
 def _without_values(site: Site) -> str:
     """The message where only its place is known: numbers are left out, which it says."""
-    return fill_message(site.message, ["?"] * len(site.args))
+    return fill_message(site.message, ["?"] * len(site.args[site.args[:1] == (PLACE,) :]))
 
 
 def _dim(record: bytes, at: int) -> Dim3:

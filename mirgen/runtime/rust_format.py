@@ -12,7 +12,9 @@ from math import isinf, isnan
 
 import numpy as np
 
+from mirgen.runtime.errors import Site
 from mirgen.runtime.rust_values import Address, Character, Float, Group, Hidden, Integer, Text, Value, Words
+from mirgen.targets.host_abi import PLACE
 
 _PART = re.compile(r"\{\{|\}\}|\{(?P<index>\d*)(?::(?P<spec>[^{}]*|[{}][<^>][^{}]*))?\}")
 _SPEC = re.compile(
@@ -45,6 +47,9 @@ def fill_message(message: str, kinds: Sequence[str] = (), words: Sequence[int] =
     addresses.  A value that is not known says so.
     """
     reader = Words(words, text)
+    if kinds and kinds[0] == PLACE:
+        reader.read_place()
+        kinds = kinds[1:]
     values = [reader.read(kind) for kind in kinds] if kinds else [Integer(word, 64) for word in words]
     following = 0
 
@@ -60,6 +65,13 @@ def fill_message(message: str, kinds: Sequence[str] = (), words: Sequence[int] =
         return format_value(values[index], spec)
 
     return _PART.sub(part, message)
+
+
+def place_of(site: Site, words: Sequence[int], text: bytes) -> str | None:
+    """Where a panic is reported: what its caller said, or the site's own place."""
+    if site.args[:1] != (PLACE,):
+        return site.location
+    return Words(words, text).read_place() or site.location
 
 
 def _spec(text: str, values: Sequence[Value]) -> _Spec | None:

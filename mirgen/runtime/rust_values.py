@@ -74,6 +74,15 @@ class Words:
         self._text = text
         self._short = False
 
+    def read_place(self) -> str | None:
+        """``file:line:col``; ``None`` where it was not reported."""
+        if len(self._words) < 3:
+            self._words.clear()
+            return None
+        file = self._take(self._skip_address())
+        where = self._next()
+        return f"{file.decode(errors='replace')}:{where & 0xFFFF_FFFF}:{where >> 32}"
+
     def read(self, kind: str) -> Value:
         """The next value."""
         if kind.startswith("?"):

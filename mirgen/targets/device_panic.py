@@ -39,6 +39,7 @@ from mirgen.targets.device_abi import (
     PanicMode,
 )  # fmt: skip
 from mirgen.targets.device_text import Conversion, printed
+from mirgen.targets.host_abi import PLACE
 
 if TYPE_CHECKING:
     from mirgen.lower.context import FunctionContext, ModuleContext, PanicSite
@@ -148,47 +149,58 @@ def _teller(cx: ModuleContext, site: PanicSite, values: Sequence[Shown]) -> ir.F
     count = min(len(words), MAX_WORDS)
     kept = [text for text in texts if text + 1 < count]
     _record(cx, b, types.const_int(types.I32, site.index), function.args[:count], kept)
-    text = printed(site.message, site.args)
-    where = "" if site.span is None else str(site.span)
+    kinds = list(site.args)
+    file, line, shown = _place(cx, b, site, function.args)
+    if site.args[:1] == (PLACE,):
+        kinds, values, words = kinds[1:], values[1:], function.args[len(values[0].words) :]
+    else:
+        words = function.args
     if values:
-        _print(cx, b, f"panicked at {where}:\n{text.format}\n", text.values, _starts(values), function.args)
-    file, line = ("<unknown>", 0) if site.span is None else (site.span.file, site.span.line)
-    said = printed(site.message, ["?"] * len(site.args)).format.replace("%%", "%")
+        text = printed(site.message, kinds)
+        taken = [_converted(cx, b, words[start], how) for start, how in _taken(values, text.values)]
+        _print(cx, b, f"panicked at %s:%llu:%llu:\n{text.format}\n", [b.ptrtoint(file, types.I64), *shown, *taken])
+    said = printed(site.message, ["?"] * len(kinds)).format.replace("%%", "%")
     fail = cx.declare("__assertfail", types.VOID, [types.PTR, types.PTR, types.I32, types.PTR, types.I64])
-    message, name, within = (_string(cx, b, s) for s in (said, file, readable(site.function)))
-    b.call(fail, [message, name, types.const_int(types.I32, line), within, types.usize(1)])
+    b.call(fail, [_string(cx, b, said), file, line, _string(cx, b, readable(site.function)), types.usize(1)])
     _trap(cx, b)
     return function
 
 
-def _starts(values: Sequence[Shown]) -> list[int]:
-    """The number of each value's first word."""
-    starts: list[int] = []
-    at = 0
-    for value in values:
-        starts.append(at)
-        at += len(value.words)
-    return starts
+def _place(
+    cx: ModuleContext, b: ir.IRBuilder, site: PanicSite, words: Sequence[ir.Value]
+) -> tuple[ir.Value, ir.Value, list[ir.Value]]:
+    """A site's file (a C string) and line, and line and column as words: where it is, or what its caller says."""
+    if site.args[:1] == (PLACE,):
+        line = b.trunc(words[2], types.I32)
+        shown = [b.zext(line, types.I64), b.lshr(words[2], types.usize(32))]
+        return b.inttoptr(words[0], types.PTR), line, shown
+    file, at, column = ("<unknown>", 0, 0) if site.span is None else (site.span.file, site.span.line, site.span.col)
+    return _string(cx, b, file), types.const_int(types.I32, at), [types.usize(at), types.usize(column)]
 
 
-def _print(
-    cx: ModuleContext, b: ir.IRBuilder, text: str, values: Sequence[tuple[int, Conversion]], starts: Sequence[int],
-    words: Sequence[ir.Value],
-) -> None:  # fmt: skip
+def _taken(values: Sequence[Shown], chosen: Sequence[tuple[int, Conversion]]) -> list[tuple[int, Conversion]]:
+    """The first word of each of the chosen values."""
+    return [(sum(len(value.words) for value in values[:number]), how) for number, how in chosen]
+
+
+def _converted(cx: ModuleContext, b: ir.IRBuilder, word: ir.Value, how: Conversion) -> ir.Value:
+    """A value's word as ``printf`` takes it."""
+    match how:
+        case "word":
+            return word
+        case "bool":
+            yes, no = (b.ptrtoint(_string(cx, b, name), types.I64) for name in ("true", "false"))
+            return b.select(b.trunc(word, types.I1), yes, no)
+        case "f32":
+            wide = b.fpext(b.bitcast(b.trunc(word, types.I32), types.F32), types.F64)
+            return b.bitcast(wide, types.I64)
+
+
+def _print(cx: ModuleContext, b: ir.IRBuilder, text: str, words: Sequence[ir.Value]) -> None:
     """``vprintf``: each argument takes eight bytes."""
-    buffer = b.alloca(ir.ArrayType(types.I64, max(1, len(values))))
+    buffer = b.alloca(ir.ArrayType(types.I64, len(words)))
     buffer.align = 8
-    for n, (value, how) in enumerate(values):
-        word = words[starts[value]]
-        match how:
-            case "word":
-                pass
-            case "bool":
-                yes, no = (b.ptrtoint(_string(cx, b, name), types.I64) for name in ("true", "false"))
-                word = b.select(b.trunc(word, types.I1), yes, no)
-            case "f32":
-                wide = b.fpext(b.bitcast(b.trunc(word, types.I32), types.F32), types.F64)
-                word = b.bitcast(wide, types.I64)
+    for n, word in enumerate(words):
         b.store(word, b.gep(buffer, [types.const_int(types.I32, 0), types.const_int(types.I32, n)], inbounds=True))
     vprintf = cx.declare("vprintf", types.I32, [types.PTR, types.PTR])
     b.call(vprintf, [_string(cx, b, text), b.bitcast(buffer, types.PTR)])

@@ -11,6 +11,8 @@ PANIC: Final = "__mirgen_panic"
 #: ``void (i8* ctx, i32 site, i64* words, i32 count, i64 texts)``, never returns: a panic.  Where a bit of ``texts`` is
 #: set, the word of its number is an address, of as many bytes as the next word says.
 PANIC_WORDS: Final = "__mirgen_panic_words"
+#: The kind of a panic's value that is no part of its message, but the place that its caller gave; it comes first.
+PLACE: Final = "@"
 #: Most words that a panic takes.
 MAX_WORDS: Final = 32
 #: ``void (i8* ctx)``, never returns: a trap without a message.

@@ -200,4 +200,4 @@ def test_a_trait_object_in_a_message_is_no_obstacle(host: Host) -> None:
     assert host.run(b.build(), args=[0, bytearray(1)], allocs=allocs) is None
     panicked = host.run(b.build(), args=[1, bytearray(1)], allocs=allocs)
     assert panicked is not None
-    assert panicked.site.message == "bad"
+    assert panicked.site.message == "bad: {:?}"

@@ -16,7 +16,7 @@ from mirgen.runtime.errors import (
     KernelTrapError,
     Site,
 )
-from mirgen.runtime.rust_format import fill_message
+from mirgen.runtime.rust_format import fill_message, place_of
 from mirgen.runtime.sim import layout
 from mirgen.runtime.sim.guarded import GUARD
 from mirgen.runtime.sim.launch import SimLaunch, SimModule
@@ -49,8 +49,10 @@ class Explainer:
         match report.kind:
             case layout.PANIC:
                 words = report.words[: report.count] if report.count else [report.a, report.b]
-                message = fill_message(site.message, site.args, words, bytes(report.text[: report.text_size]))
-                return KernelPanicError(message, kernel=launch.name, block=block, thread=thread, location=site.location)
+                text = bytes(report.text[: report.text_size])
+                message = fill_message(site.message, site.args, words, text)
+                place = place_of(site, words, text)
+                return KernelPanicError(message, kernel=launch.name, block=block, thread=thread, location=place)
             case layout.TRAP:
                 return KernelTrapError("executed a trap", kernel=launch.name, block=block, thread=thread)
             case layout.DIVERGENT:
