@@ -31,7 +31,10 @@ _BRANCHES = ("switchInt(", "assert(")
 
 #: How many branches before a call are told.
 _BRANCHES_TOLD = 8
-_OPENING, _CLOSING = "([{", ")]}"
+#: What counts of Rust's tokens when its delimiters are matched.
+_DELIMITER = re.compile(
+    r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\[^\']+)\'|//[^\n]*|/\*.*?\*/|(?P<open>[(\[{])|(?P<close>[)\]}])', re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,25 +244,18 @@ class _Sources:
     def _end_of_arguments(self, region: Span) -> tuple[int, int]:
         """Just past the delimiter that closes a macro's arguments."""
         lines = self._lines(region.file)
-        depth, line, col = 0, region.end_line, region.end_col
-        quoted = False
-        while line <= len(lines):
-            text = lines[line - 1]
-            while col <= len(text):
-                character = text[col - 1]
-                if quoted:
-                    col += character == "\\"
-                    quoted = character != '"'
-                elif character == '"':
-                    quoted = True
-                elif text.startswith("//", col - 1):
-                    break
-                elif character in _OPENING:
-                    depth += 1
-                elif character in _CLOSING:
-                    depth -= 1
-                    if depth == 0:
-                        return line, col + 1
-                col += 1
-            line, col = line + 1, 1
-        return region.end_line, region.end_col
+        text = "\n".join([lines[region.end_line - 1][region.end_col - 1 :], *lines[region.end_line :]])
+        closed = next((closed for at, closed in groups(text) if not text[:at].strip()), 0)
+        line = region.end_line + text.count("\n", 0, closed)
+        first = line == region.end_line
+        return line, closed - (text.rfind("\n", 0, closed) + 1) + (region.end_col if first else 1)
+
+
+def groups(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
+    """Where the groups in a piece of Rust open, and just past where they close, inner ones first."""
+    opened: list[int] = []
+    for token in _DELIMITER.finditer(text, start, len(text) if end is None else end):
+        if token["open"]:
+            opened.append(token.start())
+        elif token["close"] and opened:
+            yield opened.pop(), token.end()

@@ -6,6 +6,7 @@ rustc's text of MIR does not say which functions are; the function's source does
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,13 +16,15 @@ from pathlib import Path
 from mirgen.analysis.runtime_checks import successors
 from mirgen.cargo.build import Unit
 from mirgen.cargo.callee import parse_callee
-from mirgen.cargo.macro_calls import MacroCalls, read_macro_calls
+from mirgen.cargo.macro_calls import MacroCalls, groups, read_macro_calls
 from mirgen.cargo.shim import run_shim
 from mirgen.diagnostics.origin import is_rust_library
 from mirgen.errors import ToolError
 from mirgen.mir import statement as st
-from mirgen.mir.body import Block, Body, Scope
+from mirgen.mir.body import Block, Body, FnKey, Scope
+from mirgen.mir.place import Constant, ZstConst
 from mirgen.mir.statement import SourceInfo, Span
+from mirgen.mir.ty import FnDefTy
 
 _STANDARD = ("core", "alloc", "std")
 #: What stands before a function's `fn`: attributes and comments, then what belongs to its definition.
@@ -31,6 +34,8 @@ _HEAD = re.compile(
     re.DOTALL,
 )
 _LONGEST_HEAD = 4000
+#: A method's name before its arguments.
+_METHOD = re.compile(r"\.\s*(?P<name>[A-Za-z_]\w*)\s*(?:::\s*<.*>\s*)?\Z", re.DOTALL)
 #: Where a body's own code stands among its frames.
 _BODY = -1
 
@@ -46,12 +51,24 @@ class PanicPlaces:
         self._calls: dict[str, tuple[MacroCalls, ...]] = {}
         self._texts: dict[Path, str] = {}
 
-    def moved(self, body: Body) -> Body:
-        """``body`` with the places of its calls, assertions and inlined calls outside of macros, and with
-        ``track_caller``."""
-        moved = _Moving(self, body).result()
-        at = self._tracked(body)
-        return moved if at is None else replace(moved, track_caller=at)
+    def moved(self, functions: Mapping[FnKey, Body]) -> dict[int, Body]:
+        """The bodies with the places of their calls, assertions and inlined calls outside of macros, and with
+        ``track_caller``, by the old body's ``id``."""
+        bodies = {id(body): body for body in functions.values()}
+        tracked = {ident: at for ident, body in bodies.items() if (at := self._tracked(body)) is not None}
+        keys = frozenset(key for key, body in functions.items() if id(body) in tracked)
+        return {
+            ident: replace(_Moving(self, body, keys).result(), track_caller=tracked.get(ident))
+            for ident, body in bodies.items()
+        }
+
+    def name_in_call(self, span: Span, home: str) -> Span:
+        """Where a call is reported that is at ``span``: at a method's name, or where the whole call begins."""
+        for unit in self._units.get(home, ()):
+            text = self._text(self._path(unit, span.file))
+            if text:
+                return method_name(text, span)
+        return span
 
     def _tracked(self, body: Body) -> Span | None:
         """Where a function is defined that is ``#[track_caller]``."""
@@ -82,14 +99,18 @@ class PanicPlaces:
 
         ``home`` is the crate that printed the function's path.
         """
-        head = parse_callee(function).segments[:1]
-        crate = head[0] if head and head[0] in (*self._units, *_STANDARD) else home
+        crate = self.crate_of(function, home)
         if crate in _STANDARD or not (is_rust_library(span.file) or self._may_have_macros(crate, span.file)):
             return ()
         if crate not in self._calls:
             read = (self._read(unit) for unit in self._units.get(crate, ()))
             self._calls[crate] = tuple(calls for calls in read if calls is not None)
         return self._calls[crate]
+
+    def crate_of(self, function: str, home: str) -> str:
+        """The crate of a function whose path ``home`` printed."""
+        head = parse_callee(function).segments[:1]
+        return head[0] if head and head[0] in (*self._units, *_STANDARD) else home
 
     def _read(self, unit: Unit) -> MacroCalls | None:
         """What rustc says of a unit; nothing where it cannot: places then stay inside macros."""
@@ -109,6 +130,22 @@ class PanicPlaces:
 def _folder(unit: Unit) -> Path:
     """What file names in rustc's text of a unit are relative to."""
     return Path(json.loads(unit.record.read_bytes())["cwd"])
+
+
+def method_name(text: str, call: Span) -> Span:
+    """Where the method's name stands in the call at ``call``; ``call`` itself for a call of another kind."""
+    lines = text.split("\n")
+    if call.end_line > len(lines):
+        return call
+    starts = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
+    begin, end = starts[call.line - 1] + call.col - 1, starts[call.end_line - 1] + call.end_col - 1
+    opened = next((at for at, closed in groups(text, begin, end) if closed == end), None)
+    match = None if opened is None else _METHOD.search(text, begin, opened)
+    if match is None:
+        return call
+    name = match.start("name")
+    line = text.count("\n", 0, name) + 1
+    return replace(call, line=line, col=name - starts[line - 1] + 1)
 
 
 def tracked_definition(text: str, name: str, result: Span) -> Span | None:
@@ -136,9 +173,11 @@ def tracked_definition(text: str, name: str, result: Span) -> Span | None:
 class _Moving:
     """One body.  A frame is the scope with which an inlined body begins, or :data:`_BODY`."""
 
-    def __init__(self, places: PanicPlaces, body: Body) -> None:
+    def __init__(self, places: PanicPlaces, body: Body, tracked: frozenset[FnKey]) -> None:
+        """``tracked`` are the functions that are told where they are called."""
         self._places = places
         self._body = body
+        self._tracked = tracked
         self._before: dict[int, int] = {}
         for i, block in enumerate(body.blocks):
             for target in successors(block.terminator):
@@ -159,10 +198,24 @@ class _Moving:
         terminator = block.terminator
         if not isinstance(terminator, st.Call | st.Assert) or terminator.source.span is None:
             return block
-        place = self._place(i, terminator.source.span, self._frame_of(terminator.source))
+        frame = self._frame_of(terminator.source)
+        place = self._place(i, terminator.source.span, frame)
+        if place is None and isinstance(terminator, st.Call) and self._calls_tracked(terminator):
+            place = self._places.name_in_call(terminator.source.span, self._home(frame))
         if place is None:
             return block
         return replace(block, terminator=replace(terminator, source=replace(terminator.source, span=place)))
+
+    def _calls_tracked(self, call: st.Call) -> bool:
+        func = call.func
+        if not (isinstance(func, Constant) and isinstance(func.const, ZstConst)):
+            return False
+        ty = func.const.ty
+        return isinstance(ty, FnDefTy) and (ty.crate, ty.path) in self._tracked
+
+    def _home(self, frame: int) -> str:
+        """The crate in whose source a frame's code stands."""
+        return self._places.crate_of(self._function(frame), self._body.crate)
 
     def _scope(self, i: int, scope: Scope) -> Scope:
         if scope.inlined is None or scope.span is None:

@@ -267,14 +267,11 @@ class _Closer:
         waiting = waiting_functions(functions, [each.targets for each in objects], self._resolver)
         tables = make_tables(objects, self._resolver.methods, self._layouts, allocs, self._numbers, waiting)
         empty = _empty_addresses(chosen)
-        places = PanicPlaces(self._build.shim, self._units, self._build.toolchain.library)
-        final = {
-            ident: places.moved(empty.get(ident, body))
-            for ident, body in {id(reached.body): reached.body for reached in functions.values()}.items()
-        }
+        known = {key: empty.get(id(reached.body), reached.body) for key, reached in functions.items()}
+        final = PanicPlaces(self._build.shim, self._units, self._build.toolchain.library).moved(known)
         program = Program(
             kernels=tuple(kernels),
-            functions={**{key: final[id(reached.body)] for key, reached in functions.items()}, **tables.functions},
+            functions={**{key: final[id(body)] for key, body in known.items()}, **tables.functions},
             allocs=allocs,
             constants=evaluate(constants, self._layouts, allocs, self._numbers, tables.allocs),
             target=self._build.target,
