@@ -27,13 +27,19 @@ from mirgen.mir.statement import SourceInfo, Span
 from mirgen.mir.ty import FnDefTy
 
 _STANDARD = ("core", "alloc", "std")
+_STRING = r'"(?:[^"\\]|\\.)*"'
+#: An attribute or a comment.
+_ATTRIBUTE = rf'//[^\n]*\n|/\*.*?\*/|\#!?\[(?:{_STRING}|[^\[\]"]|\[(?:{_STRING}|[^\[\]"])*\])*\]'
+_ATTRIBUTES = re.compile(_ATTRIBUTE, re.DOTALL)
 #: What stands before a function's `fn`: attributes and comments, then what belongs to its definition.
 _HEAD = re.compile(
-    r"(?P<attributes>(?:\#!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]|//[^\n]*\n|/\*.*?\*/|\s)*)"
-    r"(?:(?:pub(?:\s*\([^()]*\))?|default|const|async|unsafe|safe|extern(?:\s*\"[^\"]*\")?)\s+)*\Z",
+    rf"(?P<attributes>(?:{_ATTRIBUTE}|\s)*)"
+    rf"(?:(?:pub(?:\s*\([^()]*\))?|default|const|async|unsafe|safe|extern(?:\s*{_STRING})?)\s+)*\Z",
     re.DOTALL,
 )
-_LONGEST_HEAD = 4000
+_TRACK_CALLER = re.compile(r"#\[\s*track_caller\s*\]")
+#: How many lines an attribute or comment may have before a function.
+_LINES_OF_AN_ATTRIBUTE = 20
 #: A method's name before its arguments.
 _METHOD = re.compile(r"\.\s*(?P<name>[A-Za-z_]\w*)\s*(?:::\s*<.*>\s*)?\Z", re.DOTALL)
 #: Where a body's own code stands among its frames.
@@ -148,6 +154,17 @@ def method_name(text: str, call: Span) -> Span:
     return replace(call, line=line, col=name - starts[line - 1] + 1)
 
 
+def _head(text: str, end: int) -> re.Match[str] | None:
+    """What belongs to the function whose `fn` stands at ``end``, as many lines up as there is nothing else."""
+    found = None
+    start, failed = end, 0
+    while failed <= _LINES_OF_AN_ATTRIBUTE and start > 0:
+        start = text.rfind("\n", 0, start - 1) + 1
+        match = _HEAD.fullmatch(text, start, end)
+        found, failed = (match, 0) if match is not None else (found, failed + 1)
+    return found or _HEAD.search(text, text.rfind("\n", 0, end) + 1, end)
+
+
 def tracked_definition(text: str, name: str, result: Span) -> Span | None:
     """Where the function ``name`` is defined in a source file, if it is ``#[track_caller]``.
 
@@ -155,14 +172,15 @@ def tracked_definition(text: str, name: str, result: Span) -> Span | None:
     count: whether it holds is not known here.
     """
     lines = text.split("\n")
-    before = "\n".join([*lines[: result.line - 1], lines[result.line - 1][: result.col - 1]]) if lines else ""
+    if result.line > len(lines):
+        return None
+    before = "\n".join([*lines[: result.line - 1], lines[result.line - 1][: result.col - 1]])
     heads = list(re.finditer(rf"\bfn\s+{re.escape(name)}\b", before))
     if not heads:
         return None
     end = heads[-1].start()
-    start = max(0, end - _LONGEST_HEAD)
-    head = _HEAD.search(before, start, end)
-    if head is None or re.search(r"#\[\s*track_caller\s*\]", head["attributes"]) is None:
+    head = _head(before, end)
+    if head is None or not any(map(_TRACK_CALLER.fullmatch, _ATTRIBUTES.findall(head["attributes"]))):
         return None
     at = head.end("attributes")
     line = before.count("\n", 0, at) + 1
