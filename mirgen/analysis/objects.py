@@ -20,6 +20,7 @@ from mirgen.mir import place as p
 from mirgen.mir import rvalue as r
 from mirgen.mir import statement as s
 from mirgen.mir.body import Block, Body, FnKey, Local, Scope
+from mirgen.mir.names import erase_regions
 from mirgen.mir.ty import (
     AdtTy,
     ArrayTy,
@@ -125,6 +126,11 @@ class Signature:
     @property
     def inputs(self) -> tuple[Ty, ...]:
         return self.receiver, *self.args
+
+    @property
+    def text(self) -> str:
+        """All but the receiver, regions erased: equal where the same code can call both."""
+        return erase_regions(f"{self.abi} ({', '.join(ty.text for ty in self.args)}) -> {self.output.text}")
 
     @property
     def pointer(self) -> FnPtrTy:

@@ -26,9 +26,10 @@ from mirgen.mir.ty import (
     Ty,
 )  # fmt: skip
 
-#: A method: the crate that spells it, the trait and the name.  Dropping is a method of every trait's objects.
-SlotKey: TypeAlias = tuple[str, str, str]
-DROP: SlotKey = ("", "", "drop")
+#: A method: the crate that spells it, the trait, the name, and what it takes and gives, which a ``dyn``'s associated
+#: types decide.  Dropping is a method of every trait's objects.
+SlotKey: TypeAlias = tuple[str, str, str, str]
+DROP: SlotKey = ("", "", "drop", "")
 DROP_PATH = "core::ptr::drop_in_place::<"
 
 
@@ -141,7 +142,7 @@ class Methods:
         if key == DROP:
             name = (ty.crate, f"{DROP_PATH}{spelled}> - shim(vtable, {ty.crate})")
             return name, self._bodies.setdefault(name, drop_shim(name[1], ty, source.span))
-        crate, trait, method = key
+        crate, trait, method, _ = key
         spell = self._speller(crate, ty.crate)
         path = f"<{ty.text} as {words or spell(trait)}>::{method}"
         name = (ty.crate, f"{erase_regions(path)} - shim(vtable, {ty.crate})")

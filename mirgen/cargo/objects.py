@@ -179,7 +179,7 @@ class Objects:
             NotUnderstoodError: how it is called is not understood.
         """
         signature = _signature(fn, reached.body)
-        key, node = (fn.crate, call.trait, call.method), (fn.crate, principal(call.of))
+        key, node = (fn.crate, call.trait, call.method, signature.text), (fn.crate, principal(call.of))
         definition = definition_path(fn.text)
         if call.is_own and definition is not None:
             self.defined[node] = (definition[0], definition[1][:-1])

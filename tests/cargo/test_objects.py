@@ -153,6 +153,26 @@ def test_types_get_the_methods_that_are_called_on_what_they_become() -> None:
     }
 
 
+def test_associated_types_tell_objects_apart() -> None:
+    """Of ``Fn(u8) -> u8`` and ``Fn(u8) -> u32`` each has methods that the other's callers cannot call."""
+    k = _Bodies("k", objects())
+    ty = k.ty
+    for name, output in (("A", ty.u8), ("B", ty.u32), ("C", ty.u32)):
+        of = ty.dyn(f"Get<u8, Output = {output.text}>")
+        k.cast(ty.ref(ty.adt(name)), ty.ref(of))
+        k.call(f"<{of.text} as Get<u8>>::get", [ty.ref(of), ty.u8], output)
+    k.wanted()
+    found = {key[1]: sorted(name for _, name in names) for key, names in k.objects.targets.items()}
+    assert found == {
+        f"<{ty.dyn('Get<u8, Output = u8>').text} as Get<u8>>::get": ["<A as Get<u8>>::get - shim(vtable, k)"],
+        f"<{ty.dyn('Get<u8, Output = u32>').text} as Get<u8>>::get": [
+            f"<{name} as Get<u8>>::get - shim(vtable, k)" for name in "BC"
+        ],
+    }
+    outputs = {slot.signature.output for _, slot in k.objects.methods.items()}
+    assert outputs == {ty.u8, ty.u32}
+
+
 def test_types_of_two_crates_are_compared_by_their_last_segments() -> None:
     """A crate spells its own items without its name."""
     both = objects()
@@ -353,7 +373,7 @@ def test_words_of_methods_that_no_kernel_calls_are_empty() -> None:
     """An attempt that was given up has left a method behind."""
     methods = Methods(frozenset())
     ty = TypeMaker("k")
-    methods.slot(("k", "Gone", "f"), Signature(ty.ref(ty.dyn("Gone")), (ty.adt("Unknown"),), ty.unit))
+    methods.slot(("k", "Gone", "f", ""), Signature(ty.ref(ty.dyn("Gone")), (ty.adt("Unknown"),), ty.unit))
     k = _Bodies("k", Objects(methods))
     shape, one = k.ty.dyn("Shape"), k.ty.struct("A", [k.ty.u8])
     k.cast(k.ty.ref(one), k.ty.ref(shape))
