@@ -60,7 +60,7 @@ def test_what_cargo_will_complain_of_is_left_to_it(tmp_path: Path) -> None:
     ("settings", "message"),
     [
         ('arhc = "sm_90"', "unknown key `arhc`; did you mean `arch`?"),
-        ('colour = "red"', "unknown key `colour`; known are arch, codegen, assembler or target"),
+        ('colour = "red"', "unknown key `colour`; known are arch, codegen, assembler, target or panic"),
         ('codegen = "gcc"', "`codegen` is `gcc`, expected llvm or nvvm"),
         ("arch = 90", "`arch` is 90, expected a string"),
     ],

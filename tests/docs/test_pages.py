@@ -41,6 +41,14 @@ def test_the_quick_start_works_as_it_stands(shell: Shell) -> None:
         shell.run(step)
 
 
+@pytest.mark.slow
+def test_the_guide_to_panics_works_as_it_stands(shell: Shell) -> None:
+    todo = steps((ROOT / "docs" / "panics.md").read_text())
+    assert len(todo) > 8
+    for step in todo:
+        shell.run(step)
+
+
 def test_the_readmes_cheap_commands_work(shell: Shell) -> None:
     cheap = [step for step in commands((ROOT / "README.md").read_text()) if CHEAP.match(step.text)]
     assert cheap
