@@ -107,7 +107,8 @@ class _Closer:
         self._variants: dict[tuple[str, int], list[CrateDump]] = {}
         self._effort = dict.fromkeys(self._units, 0)
         externs = (*self._units, *STANDARD_CRATES)
-        self._resolver = Resolver(self._current, is_intrinsic, externs)
+        homonyms = Homonyms(unit.record for units in self._units.values() for unit in units)
+        self._resolver = Resolver(self._current, is_intrinsic, homonyms, externs)
         overlays = build.work_dir / "overlays"
         self._asker = Asker(
             self._resolver, build.shim, self._documents, overlays, self._numbers, self._units, self._current
@@ -269,9 +270,10 @@ class _Closer:
         empty = _empty_addresses(chosen)
         known = {key: empty.get(id(reached.body), reached.body) for key, reached in functions.items()}
         final = PanicPlaces(self._build.shim, self._units, self._build.toolchain.library).moved(known)
+        whole = {**{key: final[id(body)] for key, body in known.items()}, **tables.functions}
         program = Program(
             kernels=tuple(kernels),
-            functions={**{key: final[id(body)] for key, body in known.items()}, **tables.functions},
+            functions=whole,
             allocs=allocs,
             constants=evaluate(constants, self._layouts, allocs, self._numbers, tables.allocs),
             target=self._build.target,
@@ -284,7 +286,7 @@ class _Closer:
             self._layouts,
             self._failures,
             {mark.name: mark.path for mark in marked},
-            {name: (first.body, *_bodies(closure, tables.functions)) for name, (first, closure) in chosen.items()},
+            {kernel.name: (whole[kernel.body], *_bodies(chosen[kernel.name][1], whole)) for kernel in kernels},
         )
 
     def _held(
@@ -320,9 +322,9 @@ def _empty_addresses(chosen: dict[str, tuple[Reached, Closure]]) -> dict[int, Bo
     return {key: without_addresses(body, frozenset(found)) for key, (body, found) in paths.items()}
 
 
-def _bodies(closure: Closure, instead: Mapping[FnKey, Body]) -> tuple[Body, ...]:
-    """Each body once: a body may be known under several names.  ``instead`` are those that others have given way to."""
-    bodies = (instead.get(key, reached.body) for key, reached in closure.functions.items())
+def _bodies(closure: Closure, whole: Mapping[FnKey, Body]) -> tuple[Body, ...]:
+    """Each body once, as the program has it: a body may be known under several names."""
+    bodies = (whole.get(key, reached.body) for key, reached in closure.functions.items())
     return tuple({id(body): body for body in bodies}.values())
 
 
