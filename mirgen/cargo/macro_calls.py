@@ -12,7 +12,7 @@ in, and the branches that lead to it.  What fits several calls stays as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,11 +59,12 @@ class MacroCalls:
     branches: frozenset[Span]
 
     def place_of(
-        self, function: str, span: Span, branches: Sequence[Span], turn: tuple[int, int] = (0, -1)
+        self, function: str, span: Span, branches: Iterable[Span], turn: Callable[[], tuple[int, int]] = lambda: (0, -1)
     ) -> Span | None:  # fmt: skip
         """Where the macro was called whose code is at ``span``; ``None`` for code of no macro, or of several.
 
-        ``turn`` is which of how many calls or assertions the code is that are at ``span`` in one copy of the function.
+        ``turn`` says which of how many calls or assertions the code is that are at ``span`` in one copy of the
+        function.
         """
         found = self.code.get((function, span), ())
         places = {each.place for each in found}
@@ -77,7 +78,8 @@ class MacroCalls:
                 if len(places) == 1:
                     return places.pop()
                 break
-        return found[turn[0]].place if len(found) == turn[1] else None
+        number, count = turn() if found else (0, -1)
+        return found[number].place if len(found) == count else None
 
 
 def read_macro_calls(text: str, folder: Path) -> MacroCalls:

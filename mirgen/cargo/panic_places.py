@@ -9,7 +9,7 @@ import functools
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,6 +56,7 @@ class PanicPlaces:
         self._units = units
         self._calls: dict[str, tuple[MacroCalls, ...]] = {}
         self._texts: dict[Path, str] = {}
+        self._has_macros: dict[tuple[str, str], bool] = {}
 
     def moved(self, functions: Mapping[FnKey, Body]) -> dict[int, Body]:
         """The bodies with the places of their calls, assertions and inlined calls outside of macros, and with
@@ -129,7 +130,11 @@ class PanicPlaces:
 
     def _may_have_macros(self, crate: str, file: str) -> bool:
         """Whether a source file of a crate defines macros."""
-        return any("macro_rules!" in self._text(self._path(unit, file)) for unit in self._units.get(crate, ()))
+        key = (crate, file)
+        if key not in self._has_macros:
+            texts = (self._text(self._path(unit, file)) for unit in self._units.get(crate, ()))
+            self._has_macros[key] = any("macro_rules!" in text for text in texts)
+        return self._has_macros[key]
 
 
 @functools.lru_cache(maxsize=1 << 10)
@@ -217,7 +222,7 @@ class _Moving:
         if not isinstance(terminator, st.Call | st.Assert) or terminator.source.span is None:
             return block
         frame = self._frame_of(terminator.source)
-        place = self._place(i, terminator.source.span, frame)
+        place = self._place(lambda: i, terminator.source.span, frame)
         if place is None and isinstance(terminator, st.Call) and self._calls_tracked(terminator):
             place = self._places.name_in_call(terminator.source.span, self._home(frame))
         if place is None:
@@ -239,24 +244,25 @@ class _Moving:
         if scope.inlined is None or scope.span is None:
             return scope
         frame = _BODY if scope.parent is None else self._frames[scope.parent]
-        inside = next(self._blocks_in(i), None)
-        place = None if inside is None else self._place(inside, scope.span, frame)
+        place = self._place(lambda: self._block_in(i), scope.span, frame)
         return scope if place is None else replace(scope, span=place)
 
-    def _place(self, block: int, span: Span, frame: int) -> Span | None:
-        """Where the macro was called whose code is at ``span`` in ``frame``; ``None`` for code of no macro."""
+    def _place(self, block: Callable[[], int], span: Span, frame: int) -> Span | None:
+        """Where the macro was called whose code is at ``span`` in ``frame``, in a ``block``; ``None`` for code of no
+        macro."""
         function = self._function(frame)
         for calls in self._places.of(function, self._body.crate, span):
             name = parse_callee(function).method
             if (name, span) in calls.code:
-                branches = list(self._branches(block, frame, calls))
-                return calls.place_of(name, span, branches, self._turn(block, span, frame))
+                branches = self._branches(block, frame, calls)
+                return calls.place_of(name, span, branches, lambda: self._turn(block(), span, frame))
         return None
 
-    def _branches(self, block: int, frame: int, calls: MacroCalls) -> Iterator[Span]:
+    def _branches(self, block: Callable[[], int], frame: int, calls: MacroCalls) -> Iterator[Span]:
         """The branches of one frame before a block, nearest first, that no macro wrote."""
-        seen = {block}
-        at = self._before.get(block)
+        begin = block()
+        seen = {begin}
+        at = self._before.get(begin)
         while at is not None and at not in seen:
             seen.add(at)
             terminator = self._body.blocks[at].terminator
@@ -291,12 +297,13 @@ class _Moving:
     def _function(self, frame: int) -> str:
         return (self._body.header if frame == _BODY else self._body.scopes[frame].inlined) or ""
 
-    def _blocks_in(self, scope: int) -> Iterator[int]:
-        """The blocks with something in ``scope`` or inside it."""
+    def _block_in(self, scope: int) -> int:
+        """The first block with something in ``scope`` or inside it; a block that is none where there is nothing."""
         inside = {scope}
         for i, other in enumerate(self._body.scopes):
             if other.parent in inside:
                 inside.add(i)
         for i, block in enumerate(self._body.blocks):
             if any(part.source.scope in inside for part in (*block.statements, block.terminator)):
-                yield i
+                return i
+        return -1

@@ -18,6 +18,7 @@ from mirgen.mir.body import Body, FnKey, Program
 from mirgen.mir.format import format_statement, format_terminator
 from mirgen.mir.names import readable
 from mirgen.mir.origin import inline_notes
+from mirgen.mir.rvalue import Rvalue
 from mirgen.mir.statement import SourceInfo, Span, Statement, Terminator
 from mirgen.mir.ty import Ty
 from mirgen.targets.base import Target
@@ -119,7 +120,7 @@ class FunctionContext:
     ``b`` is the builder, ``ctx`` the hidden launch context (``None`` where the target has none).  ``ssa`` holds locals
     that are plain values, ``slots`` the stack memory (``i8*``) of the others; use ``place.read_local`` and friends.
     ``source`` and ``statement`` say what is being lowered, for messages.  ``caller`` points at the ``Location`` of the
-    call of a function that is ``#[track_caller]``.
+    call of a function that is ``#[track_caller]``.  ``definitions`` are for :mod:`mirgen.lower.message`.
     """
 
     cx: ModuleContext
@@ -137,6 +138,7 @@ class FunctionContext:
     subprogram: ir.DIValue | None = None
     source: SourceInfo = _NOWHERE
     statement: Statement | Terminator | None = None
+    definitions: dict[int, Rvalue] | None = None
 
     # ---- layouts -------------------------------------------------------------------------------------------
 

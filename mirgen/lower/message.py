@@ -271,7 +271,7 @@ def _elements(fx: FunctionContext, args: Operand) -> tuple[Operand, ...] | None:
     array = _array(fx, args, 0)
     if array is None:
         return None
-    match _definition(fx.body, array):
+    match _definition(fx, array):
         case r.ArrayAggregate(operands=operands):
             return operands
         case _:
@@ -283,7 +283,7 @@ def _array(fx: FunctionContext, operand: Operand, depth: int) -> int | None:
     place = _place(operand)
     if depth > _DEPTH or place is None or place.proj:
         return None
-    match _definition(fx.body, place.local):
+    match _definition(fx, place.local):
         case r.Use(inner) | r.Cast(operand=inner):
             return _array(fx, inner, depth + 1)
         case r.CopyForDeref(source):
@@ -347,18 +347,27 @@ class _Bytes:
     length: int | None
 
 
-def _definition(body: Body, local: int) -> r.Rvalue | None:
+def _definition(fx: FunctionContext, local: int) -> r.Rvalue | None:
     """The right-hand side of the only assignment to ``local``."""
-    found: list[r.Rvalue] = []
+    if fx.definitions is None:
+        fx.definitions = _definitions(fx.body)
+    return fx.definitions.get(local)
+
+
+def _definitions(body: Body) -> dict[int, r.Rvalue]:
+    """The locals that are assigned once and as a whole, with what they are assigned."""
+    found: dict[int, r.Rvalue] = {}
+    others: set[int] = set()
     for block in body.blocks:
         for statement in block.statements:
-            if isinstance(statement, s.Assign) and statement.place.local == local:
-                if statement.place.proj:
-                    return None
-                found.append(statement.rvalue)
-        if isinstance(block.terminator, s.Call) and block.terminator.destination.local == local:
-            return None
-    return found[0] if len(found) == 1 else None
+            if isinstance(statement, s.Assign):
+                local = statement.place.local
+                if statement.place.proj or local in found:
+                    others.add(local)
+                found[local] = statement.rvalue
+        if isinstance(block.terminator, s.Call):
+            others.add(block.terminator.destination.local)
+    return {local: value for local, value in found.items() if local not in others}
 
 
 def _value(fx: FunctionContext, operand: Operand) -> r.Rvalue | Constant | None:
@@ -369,7 +378,7 @@ def _value(fx: FunctionContext, operand: Operand) -> r.Rvalue | Constant | None:
         place = _place(operand)
         if place is None or place.proj:
             return None
-        definition = _definition(fx.body, place.local)
+        definition = _definition(fx, place.local)
         if not isinstance(definition, r.Use):
             return definition
         operand = definition.operand
@@ -407,7 +416,7 @@ def _arguments(fx: FunctionContext, operand: Operand, depth: int) -> tuple[_Byte
     place = _place(operand)
     if place is None or place.proj:
         return None
-    match _definition(fx.body, place.local):
+    match _definition(fx, place.local):
         case r.Use(inner):
             return _arguments(fx, inner, depth + 1)
         case r.AdtAggregate(operands=(template, args)):
@@ -446,7 +455,7 @@ def _pointer(fx: FunctionContext, operand: Operand, depth: int) -> _Bytes | None
     place = _place(operand)
     if place is None or any(not isinstance(projection, Field) for projection in place.proj):
         return None
-    match _definition(fx.body, place.local):
+    match _definition(fx, place.local):
         case r.Use(inner) | r.Cast(operand=inner):
             return _pointer(fx, inner, depth + 1)
         case r.CopyForDeref(source):
@@ -471,7 +480,7 @@ def _word(fx: FunctionContext, operand: Operand, depth: int) -> int | None:
     place = _place(operand)
     if place is None or any(not isinstance(projection, Field) for projection in place.proj):
         return None
-    match _definition(fx.body, place.local):
+    match _definition(fx, place.local):
         case r.Use(inner) | r.Cast(operand=inner) | r.AdtAggregate(operands=(inner,)):
             return _word(fx, inner, depth + 1)
         case r.UnaryOp("PtrMetadata", inner):

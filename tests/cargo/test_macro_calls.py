@@ -100,8 +100,8 @@ def test_equal_panics_are_told_by_the_branches_before_them(calls: MacroCalls) ->
 
 
 def test_or_by_their_turn(calls: MacroCalls) -> None:
-    assert [str(calls.place_of("f", PANIC, [], (n, 2))) for n in range(2)] == ["lib.rs:2:16", "lib.rs:3:16"]
-    assert calls.place_of("f", PANIC, [], (0, 1)) is None
+    assert [str(calls.place_of("f", PANIC, [], lambda n=n: (n, 2))) for n in range(2)] == ["lib.rs:2:16", "lib.rs:3:16"]
+    assert calls.place_of("f", PANIC, [], lambda: (0, 1)) is None
 
 
 def test_a_call_among_the_arguments_of_another_is_not_meant(calls: MacroCalls) -> None:
