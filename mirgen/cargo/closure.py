@@ -15,6 +15,7 @@ from mirgen.analysis.fold import LiteralCall, literal_calls, looks_literal, unin
 from mirgen.analysis.references import CalleeUse, References, allocations_of, references
 from mirgen.cargo.callee import PATH_HEAD, definition_path, parse_callee, short
 from mirgen.cargo.dump import CrateDump
+from mirgen.cargo.homonyms import Homonyms
 from mirgen.cargo.join import Ambiguous, find_body, find_promoted
 from mirgen.cargo.methods import Methods, dyn_call
 from mirgen.cargo.objects import Made, NotUnderstoodError, Objects
@@ -153,9 +154,10 @@ class Resolver:
 
     def __init__(
         self, dumps: Callable[[str], list[CrateDump]], is_intrinsic: Callable[[str], bool],
-        externs: Iterable[str] = (),
+        homonyms: Homonyms, externs: Iterable[str] = (),
     ) -> None:  # fmt: skip
         """``externs`` are the crates that others name by their own names."""
+        self._homonyms = homonyms
         self._dumps = dumps
         self.is_intrinsic = is_intrinsic
         self.methods = Methods(frozenset(externs))
@@ -199,7 +201,12 @@ class Resolver:
             for dump in (home, *crates):
                 if ask_more and not (parsed.method in dump.by_name and dump.know_instances()):
                     continue
-                found = find_body(fn, dump.crate, dump.by_name, blind=dump.is_blind)
+
+                def is_settled(header: Header, dump: CrateDump = dump) -> bool:
+                    record = dump.unit.record
+                    return self._homonyms.are_settled(parsed, fn.crate, dump.crate, header, record)
+
+                found = find_body(fn, dump.crate, dump.by_name, blind=dump.is_blind, is_settled=is_settled)
                 if isinstance(found, Ambiguous) and not ask_more:
                     break
                 if isinstance(found, Ambiguous):

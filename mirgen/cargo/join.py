@@ -8,7 +8,7 @@ the side channel gives, or an exact path; the signature narrows.  More than one 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -37,11 +37,13 @@ class Ambiguous:
 
 
 def find_body(
-    callee: FnDefTy, crate: str, by_name: dict[str, list[Header]], *, blind: bool = False
-) -> Header | Ambiguous | None:
+    callee: FnDefTy, crate: str, by_name: dict[str, list[Header]], *, blind: bool = False,
+    is_settled: Callable[[Header], bool] = lambda _: True,
+) -> Header | Ambiguous | None:  # fmt: skip
     """The body in ``crate``'s index that ``callee`` (printed while compiling ``callee.crate``) names, if any.
 
-    ``by_name`` groups the index by the last segment of the header; ``blind`` where no header can name its instance.
+    ``by_name`` groups the index by the last segment of the header; ``blind`` where no header can name its instance;
+    ``is_settled`` says of a trait's method that fits by last segments whether these mean what the callee means.
     """
     parsed = parse_callee(callee.path)
     if parsed.generics:
@@ -50,6 +52,8 @@ def find_body(
     # A trait method's signature may be printed with projections; its instance alone decides.
     fitting = named if parsed.trait else [header for header in named if _signature_fits(callee, header)]
     chosen = [h for h in _with_evidence(callee, parsed, crate, fitting) if not _is_nested(h, parsed, by_name)]
+    if parsed.trait is not None:
+        chosen = [header for header in chosen if is_settled(header)]
     if not chosen and blind and parsed.trait is None:
         chosen = [h for h in fitting if names_inherent(own_segments(parsed, callee.crate, crate), h)]
     if len(chosen) > 1:

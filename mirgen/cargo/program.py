@@ -14,6 +14,7 @@ from mirgen.cargo.closure import STANDARD_CRATES, Closure, KnownConstant, Reache
 from mirgen.cargo.constants import evaluate
 from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.expose import ExposureNeededError, withdraw
+from mirgen.cargo.homonyms import Homonyms
 from mirgen.cargo.instantiate import Instantiator
 from mirgen.cargo.join import BEHIND_STD
 from mirgen.cargo.kernels import MarkedKernel, find_kernels
@@ -107,7 +108,8 @@ class _Closer:
         self._variants: dict[tuple[str, int], list[CrateDump]] = {}
         self._effort = dict.fromkeys(self._units, 0)
         externs = (*self._units, *STANDARD_CRATES)
-        homonyms = Homonyms(unit.record for units in self._units.values() for unit in units)
+        others = (units for crate, units in self._units.items() if crate not in STANDARD_CRATES)
+        homonyms = Homonyms(unit.record for units in others for unit in units)
         self._resolver = Resolver(self._current, is_intrinsic, homonyms, externs)
         overlays = build.work_dir / "overlays"
         self._asker = Asker(
