@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from llvmlite import ir
 
+from mirgen.errors import Diagnostic, InternalError, Location, ToolError, UnsupportedError
 from mirgen.lower.ops import compare
 from mirgen.testing.fuzz.campaign import written
 from mirgen.testing.fuzz.generator import ALIKE, Program, generate
 from mirgen.testing.fuzz.native import Panicked, Value, run_native
-from mirgen.testing.fuzz.runner import Setup, examine, inputs_of
+from mirgen.testing.fuzz.runner import Setup, blamed_by, examine, fault_of, inputs_of
 from mirgen.testing.fuzz.shrink import applied, edits, shrink
 from mirgen.testing.lanes import find_lanes
 
@@ -112,6 +113,17 @@ def test_a_planted_fault_is_found_and_made_small(tmp_path: Path, monkeypatch: py
     assert "run(" in report and "0x" in report
     monkeypatch.undo()
     assert shows([small]) == [False]
+
+
+def test_who_is_to_blame_for_a_build() -> None:
+    """Programs go by the numbers of their files and modules."""
+    place = Location("src/p12.rs", 3, 1, 3, 9)
+    refusal = UnsupportedError(Diagnostic("MG0361", "`p7::run::promoted[0]`"), Diagnostic("MG0201", "a call", place))
+    assert blamed_by(refusal) == {7, 12}
+    assert blamed_by(InternalError("a place", statement="_1 = <p3::S1 as p3::T2>::m(move _2)")) == {3}
+    assert blamed_by(ToolError("ptxas", "ptxas died, step10::x")) == set()
+    faults = {fault_of(InternalError(f"a value of {size} bytes in `p{size}::f`")) for size in (1, 4)}
+    assert len(faults) == 1, "one fault, whatever the numbers"
 
 
 @with_rustc

@@ -14,7 +14,7 @@ from typing import Final, Literal
 import numpy as np
 
 from mirgen.cargo.options import CargoOptions
-from mirgen.errors import MirgenError, UnsupportedError
+from mirgen.errors import Diagnostic, MirgenError, UnsupportedError
 from mirgen.pipeline import BuildOptions, BuildResult, Progress, build
 from mirgen.runtime.errors import KernelPanicError
 from mirgen.runtime.loading import module_of
@@ -31,7 +31,7 @@ Status = Literal["pass", "wrong", "crash", "refused", "invalid"]
 
 #: LLVM's levels on the simulator: the text as mirgen wrote it, and after all passes.
 LEVELS: Final = {"cpu-O0": 0, "cpu-O3": 3}
-_FILE: Final = re.compile(r"\bp(\d+)\.rs$")
+_NAMED: Final = re.compile(r"\bp(\d+)(?:\.rs\b|::)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +124,17 @@ class _Batch:
             return
         try:
             made = self.build(indices, inputs, expected)
-        except UnsupportedError as error:
-            refused = self.refused(indices, error)
-            if not refused:
+        except Exception as error:
+            blamed = blamed_by(error) & set(indices)
+            if isinstance(error, UnsupportedError) and blamed:
+                self.refused(blamed, error)
+            elif blamed and len(indices) > 1:
+                for index in blamed:
+                    self.compiled([index], inputs, expected)
+            else:
                 self.halves(indices, inputs, expected, error)
                 return
-            self.compiled([index for index in indices if index not in refused], inputs, expected)
-        except Exception as error:
-            self.halves(indices, inputs, expected, error)
+            self.compiled([index for index in indices if index not in blamed], inputs, expected)
         else:
             self.run(made, indices, inputs, expected)
 
@@ -151,16 +154,11 @@ class _Batch:
         self.compiled(indices[:middle], inputs, expected)
         self.compiled(indices[middle:], inputs, expected)
 
-    def refused(self, indices: Iterable[int], error: UnsupportedError) -> set[int]:
-        """The programs in whose files the refusals stand."""
-        found: set[int] = set()
-        for diagnostic in error.diagnostics:
-            match = diagnostic.location and _FILE.search(diagnostic.location.file)
-            if match and int(match[1]) in set(indices):
-                index = int(match[1])
-                self.judge(index, "refused", "build", diagnostic.code, diagnostic.message)
-                found.add(index)
-        return found
+    def refused(self, blamed: Iterable[int], error: UnsupportedError) -> None:
+        """Each of the programs has a refusal of its own."""
+        for index in blamed:
+            mine = [one for one in error.diagnostics if index in named_in(_words(one))]
+            self.judge(index, "refused", "build", mine[0].code, mine[0].message)
 
     def build(
         self, indices: list[int], inputs: Mapping[int, Sequence[int]], expected: Mapping[int, list[Result]]
@@ -243,6 +241,23 @@ def _panic_fault(said: Result, wanted: Panicked) -> str:
     if isinstance(said, Value):
         return "no panic"
     return "panic's place" if said.message == wanted.message else "panic's message"
+
+
+def named_in(text: str) -> set[int]:
+    """The programs whose files or modules a text names."""
+    return {int(index) for index in _NAMED.findall(text)}
+
+
+def _words(diagnostic: Diagnostic) -> str:
+    where = diagnostic.location.file if diagnostic.location else ""
+    return " ".join([where, diagnostic.message, *diagnostic.notes])
+
+
+def blamed_by(error: Exception) -> set[int]:
+    """The programs that an error names."""
+    if isinstance(error, UnsupportedError):
+        return {index for one in error.diagnostics for index in named_in(_words(one))}
+    return named_in(describe(error))
 
 
 def fault_of(error: Exception) -> str:
