@@ -36,7 +36,7 @@ def write(folder: Path, *, host: bool = True) -> Path:
             elem_size=4, mutable=True,
         ),
     )  # fmt: skip
-    table = rb"[[\22x[{}] is bad\22, \22src/lib.rs:7:1\22]]".decode()
+    table = rb"[[\22x[{}] is bad\22, \22src/lib.rs:7:1\22, []]]".decode()
     (folder / "host.ll").write_text(f'{SAXPY}\n@__mirgen_sites = internal constant [40 x i8] c"{table}"\n')
     (folder / "k.cubin").write_bytes(b"none")
     return write_manifest(
