@@ -1,9 +1,9 @@
 """Promoted constants, whose bodies are in rustc's text but whose values are not.
 
 rustc promotes ``&[1, 2, 3]`` to a constant of its own; nothing can name it, so rustc cannot be asked for its value.
-Its body is literal data: aggregates of constants and references to them.  That, and only that, is laid out here with
-rustc's layouts.  What a call with literal arguments gives (``0..=9`` is one) can be asked for like a constant; a body
-that computes anything else is left to be refused.
+Its body is literal data: aggregates of constants and references to them.  That is laid out here with rustc's layouts,
+and integers are combined bit by bit, where nothing can overflow.  What a call with literal arguments gives (``0..=9``
+is one) can be asked for like a constant; a body that computes anything else is left to be refused.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TypeGuard
+from typing import Final, TypeGuard
 
 from mirgen.analysis.objects import unsized
 from mirgen.layout.data import FieldsArbitrary, FieldsArray, FieldsUnion, Layout, LayoutTable, VariantsMultiple
@@ -19,10 +19,13 @@ from mirgen.mir import place as p
 from mirgen.mir import rvalue as r
 from mirgen.mir import statement as s
 from mirgen.mir.body import Alloc, Block, Body, FnAlloc, Local, MemoryAlloc, Relocation, Scope
-from mirgen.mir.ty import AdtTy, ArrayTy, DynTy, FnDefTy, PointerTy, SliceTy, TupleTy, Ty
+from mirgen.mir.ty import AdtTy, ArrayTy, BoolTy, CharTy, DynTy, FnDefTy, IntTy, PointerTy, SliceTy, TupleTy, Ty
 from mirgen.mir.tyof import operand_ty
 
 _POINTER = 8
+_BITWISE: Final[Mapping[str, Callable[[int, int], int]]] = MappingProxyType(
+    {"BitAnd": int.__and__, "BitOr": int.__or__, "BitXor": int.__xor__}
+)
 _SAME_BYTES = ("PtrToPtr", "Transmute", "Subtype", "PointerCoercion(MutToConstPointer")
 
 
@@ -252,8 +255,25 @@ class _Folder:
                 return self._repeat(self._operand(operand), count, self._layout(ty))
             case r.Cast(cast=cast, operand=operand):
                 return self._cast(cast, operand, ty)
+            case r.UnaryOp(op="Not", operand=operand):
+                ones = 1 if isinstance(ty, BoolTy) else (1 << 8 * self._layout(ty).size) - 1
+                return self._number(self._bits(operand, ty) ^ ones, ty)
+            case r.BinaryOp(op=op, left=left, right=right) if op in _BITWISE:
+                return self._number(_BITWISE[op](self._bits(left, ty), self._bits(right, ty)), ty)
             case _:
                 raise NotLiteralError(type(value).__name__)
+
+    def _number(self, value: int, ty: Ty) -> _Memory:
+        """An integer cut to its type."""
+        size = self._layout(ty).size
+        return _Memory.number(value % (1 << 8 * size), size)
+
+    def _bits(self, operand: p.Operand, ty: Ty | None) -> int:
+        """An integer, a ``bool`` or a ``char`` as its unsigned bits."""
+        value = self._operand(operand)
+        if not isinstance(ty, IntTy | BoolTy | CharTy) or value.relocations or not all(value.known):
+            raise NotLiteralError("an operand that is no number")
+        return int.from_bytes(value.data, "little")
 
     def _address(self, place: p.Place) -> _Memory:
         if place.proj and isinstance(place.proj[-1], p.Deref):
@@ -309,6 +329,12 @@ class _Folder:
             alloc = self._new_alloc()
             self._allocs[alloc] = FnAlloc(function.path)
             return _Memory.pointer(alloc, 0)
+        if cast == "IntToInt" and isinstance(ty, IntTy | CharTy):
+            from_ = self._type_of(operand)
+            bits = self._bits(operand, from_)
+            if isinstance(from_, IntTy) and from_.signed and bits >> (from_.bits - 1):
+                bits -= 1 << from_.bits
+            return self._number(bits, ty)
         value = self._operand(operand)
         if cast.startswith("PointerCoercion(Unsize"):
             meta = self._metadata(operand, ty)

@@ -12,6 +12,7 @@ from mirgen.analysis.fold import NotLiteralError, fold_body, literal_calls, look
 from mirgen.layout.builder import LayoutMaker
 from mirgen.mir import body as m
 from mirgen.mir import place as p
+from mirgen.mir import rvalue as r
 from mirgen.mir import statement as s
 from mirgen.mir.builder import (
     BodyBuilder,
@@ -28,6 +29,7 @@ from mirgen.mir.builder import (
     repeat,
     slice_const,
     tuple_of,
+    unary,
     use,
     zst,
 )  # fmt: skip
@@ -201,6 +203,30 @@ def test_uninitialised_memory_has_no_bytes() -> None:
     assert allocs == {5: m.MemoryAlloc(None, 2, bytes(4), ((0, 4),), ())}
 
 
+#: A type and what is made of it, with the bytes that this is.
+BITS: list[tuple[Callable[[LayoutMaker], tuple[Ty, r.Rvalue]], bytes]] = [
+    (lambda ty: (ty.u8, binary("BitAnd", const(ty.u8, 0b1101), const(ty.u8, 0b0111))), b"\x05"),
+    (lambda ty: (ty.u8, binary("BitOr", const(ty.u8, 0b1001), const(ty.u8, 0b0011))), b"\x0b"),
+    (lambda ty: (ty.bool, binary("BitXor", const(ty.bool, 1), const(ty.bool, 1))), b"\0"),
+    (lambda ty: (ty.u16, unary("Not", const(ty.u16, 0x00FF))), b"\0\xff"),
+    (lambda ty: (ty.bool, unary("Not", const(ty.bool, 0))), b"\1"),
+    (lambda ty: (ty.u32, cast("IntToInt", const(ty.i8, 0xFE), ty.u32)), b"\xfe\xff\xff\xff"),
+    (lambda ty: (ty.u32, cast("IntToInt", const(ty.u8, 0xFE), ty.u32)), b"\xfe\0\0\0"),
+    (lambda ty: (ty.i8, cast("IntToInt", const(ty.u32, 0x1234), ty.i8)), b"\x34"),
+    (lambda ty: (ty.u64, cast("IntToInt", const(ty.char, 0x20AC), ty.u64)), b"\xac\x20\0\0\0\0\0\0"),
+]
+
+
+@pytest.mark.parametrize(("value", "expected"), BITS)
+def test_integers_bit_by_bit(value: Callable[[LayoutMaker], tuple[Ty, r.Rvalue]], expected: bytes) -> None:
+    ty = LayoutMaker()
+    inside, made = value(ty)
+    b = promoted(ty, inside)
+    b.assign(b.ret, ref(b.let(inside, made)))
+    _, allocs = fold(ty, b)
+    assert allocs[100] == m.MemoryAlloc(None, len(expected), expected, (), ())
+
+
 def test_what_is_not_literal_is_refused() -> None:
     ty = LayoutMaker()
 
@@ -214,7 +240,7 @@ def test_what_is_not_literal_is_refused() -> None:
         (lambda b, made: b.assign(made, binary("Add", const(ty.u32, 1), const(ty.u32, 2))), "BinaryOp"),
         (lambda b, made: b.call(made, ty.fn_def("k::g", [], ty.u32)), r"k::g\(\)"),
         (lambda b, made: b.assert_(const(ty.bool, 1), "no"), "Assert"),
-        (lambda b, made: b.assign(made, cast("IntToInt", const(ty.u64, 1), ty.u32)), "IntToInt"),
+        (lambda b, made: b.assign(made, cast("IntToFloat", const(ty.u32, 1), ty.f32)), "IntToFloat"),
         (lambda b, made: b.assign(made, use(p.Constant(p.UnevaluatedConst("k::K", None, None)))), "k::K"),
         (lambda b, made: b.assign(made, use(p.RuntimeChecks("UbChecks"))), "RuntimeChecks"),
         (lambda b, made: b.assign(made, indirect(ty.u32, 7)), "allocation 7"),
