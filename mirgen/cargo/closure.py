@@ -262,6 +262,10 @@ class Resolver:
                 if closure.path == header.header or (header.instance is not None and wanted == short(header.instance))
             ]
             if len(matches) > 1:
+                # The body takes its closure by a type that is written in full.
+                mine = f"{{{erase_regions(closure.path)} "
+                matches = [h for h in matches if any(mine in erase_regions(arg) for arg in h.args[:1])]
+            if len(matches) > 1:
                 return "ambiguous"
             if matches:
                 return dump, matches[0]
