@@ -38,6 +38,7 @@ from mirgen.cargo.refusals import at_fault, crates_without_name, private_items, 
 from mirgen.cargo.source import Names, UnnameableError, type_source
 from mirgen.cargo.tables import TABLE_FEATURE, read_tables, refused_tables, table_source
 from mirgen.cargo.unit import UnitRecord
+from mirgen.cargo.within import body_start, function_around, unrooted
 from mirgen.errors import ToolError
 from mirgen.ingest import Header
 from mirgen.mir.body import Body, FnKey, MemoryAlloc
@@ -112,7 +113,8 @@ class Asker:
             names = Names(unit.crate_name, fn.crate, self._externs)
             query = Query(name, (fn.crate, fn.path), _file(unit, unresolved.source.span), "", fn)
             try:
-                return home, replace(query, text=query_source(name, fn, names))
+                inside = _within(query, home, names) if fn.crate == home.crate else None
+                return home, inside or replace(query, text=query_source(name, fn, names))
             except UnnameableError:
                 stand = stand_in(fn)
             if stand is not None:
@@ -370,6 +372,24 @@ def _inside(constant: Unevaluated, home: CrateDump) -> Header | None:
         return None
     unit = UnitRecord.load(printed_by.unit.record)
     return find_by_spans(constant.const, constant.source, constant.reached.body, unit, home, found)
+
+
+def _within(query: Query, home: CrateDump, names: Names) -> Query | None:
+    """The question put inside the function that declares what it names, where one does.
+
+    Raises:
+        UnnameableError: a type or the path cannot be written.
+    """
+    assert query.fn is not None
+    function = function_around(query.fn.path, home)
+    start = None if function is None else body_start(function, home)
+    if function is None or start is None:
+        return None
+    name = f"{INSIDE}{query.name}"
+    text = unrooted(query_source(name, query.fn, names), function)
+    return replace(
+        query, name=name, text=f"#[allow(warnings)] {text}", file=start[0], at=start[1], inside=function.header
+    )
 
 
 def _file(unit: UnitRecord, span: Span | None) -> Path:

@@ -1,8 +1,9 @@
-"""Closures in default methods of traits: whose generic body a closure's type means.
+"""Closures in methods of traits: whose generic body a closure's type means.
 
 rustc's text names such a closure by an implementation (``<S as m::Trait>::method::{closure#0}``), whichever body the
-method has there, and the generic body by the trait (``m::Trait::method::{closure#0}``).  Where a closure is made, the
-text has the place of its head in the source; the generic body is the one whose result is said to stand there.
+method has there, and the generic body by the trait (``m::Trait::method::{closure#0}``) or by where an implementation
+stands.  Where a closure is made, the text has the place of its head in the source; the generic body is the one whose
+result is said to stand there.
 """
 
 from __future__ import annotations
@@ -26,22 +27,28 @@ _PLACE = re.compile(r"(.+):(\d+):(\d+): (\d+):(\d+)")
 
 
 def closures_written_at(closure: ClosureTy, printed_by: CrateDump, home: CrateDump) -> Iterator[Header]:
-    """The bodies in ``home`` of a closure in a trait's default method, which is made in what ``printed_by`` holds."""
+    """The bodies in ``home`` of a closure in a trait's method, which is made in what ``printed_by`` holds."""
     parsed = parse_callee(closure.path)
     if parsed.trait is None:
         return
     trait = parsed.trait[1].partition("<")[0].rpartition("::")[2]
-    tail = (trait, *parsed.segments[1:])
+    inside = tuple(segment.partition("<")[0] for segment in parsed.segments[1:])
     named = [
         header
         for header in home.by_name.get(parsed.method, ())
-        if header.kind == "fn" and parse_callee(header.header).segments[-len(tail) :] == tail
+        if header.kind == "fn" and _is_in_method(parse_callee(header.header).segments, trait, inside)
     ]
     places = {_absolute(place, printed_by) for place in _places(closure, printed_by)} if named else set[Span]()
     for header, body in home.bodies(named).items():
         own = None if body.span is None else _absolute(body.span, home)
         if any(own is not None and _holds(place, own) for place in places):
             yield header
+
+
+def _is_in_method(segments: tuple[str, ...], trait: str, inside: tuple[str, ...]) -> bool:
+    """Whether a header's path is ``inside`` a trait, or an impl, which may be of that trait."""
+    at = len(segments) - len(inside)
+    return at > 0 and segments[at:] == inside and (segments[at - 1] == trait or segments[at - 1].startswith("<impl at"))
 
 
 def arguments_of_trait(path: str) -> list[str]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mirgen.cargo.callee import Callee, parse_callee
-from mirgen.cargo.impl_heads import implemented_trait
+from mirgen.cargo.impl_heads import impl_head
 from mirgen.cargo.unit import UnitRecord
 from mirgen.ingest import Header
 from mirgen.mir.names import erase_regions
@@ -77,4 +77,5 @@ def _in_its_module(trait: str, header: Header, record: Path) -> bool:
     if len(own) < 2 or not own[-2].startswith("<impl at "):
         return False
     module, _, name = trait.rpartition("::")
-    return "::".join(own[:-2]) == module and implemented_trait(own[-2], UnitRecord.load(record).cwd) == name
+    head = impl_head(own[-2], UnitRecord.load(record).cwd)
+    return "::".join(own[:-2]) == module and head is not None and head.trait == name

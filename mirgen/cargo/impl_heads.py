@@ -1,4 +1,4 @@
-"""What stands at an impl that a header names by its span: whose inherent methods are inside, or which trait's.
+"""What stands at an impl that a header names by its span: of which trait, for which type.
 
 rustc's headers say where an impl is, not of what.  Where the side channel, which says it, is not to be had, the span's
 own text is: it is the impl's head as it was written.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from mirgen.mir.names import skip_group
@@ -18,34 +19,43 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _PATH = re.compile(r"(?:::)?(?:[A-Za-z_]\w*\s*::\s*)*[A-Za-z_]\w*")
 
 
+@dataclass(frozen=True, slots=True)
+class ImplHead:
+    """The path of an impl's ``trait``, as it is written but without arguments (``None`` where it is inherent), and the
+    last name of its ``type`` (``None`` where that has no name)."""
+
+    trait: str | None
+    type: str | None
+
+    @property
+    def trait_name(self) -> str | None:
+        """The last name of the trait's path."""
+        return None if self.trait is None else self.trait.rpartition("::")[2]
+
+
+def impl_head(segment: str, folder: Path = Path()) -> ImplHead | None:
+    """What a header's segment ``<impl at FILE:L:C: L:C>`` implements; ``folder`` is where relative files are.
+
+    ``None`` where that is not certain: a macro's arguments tell it.
+    """
+    match = _SPAN.match(segment)
+    if match is None:
+        return None
+    start, end = (int(match["line"]), int(match["col"])), (int(match["end_line"]), int(match["end_col"]))
+    return _read(_text(str(folder / match["file"]), start, end))
+
+
 def inherent_type(segment: str) -> str | None:
-    """The last name of the type whose inherent impl a header's segment ``<impl at FILE:L:C: L:C>`` is.
+    """The last name of the type whose inherent impl a header's segment is.
 
     ``None`` where that is not certain: an impl of a trait, of a type without a name, or one that a macro wrote.
     """
-    parts = _first_path(_head(segment, Path()))
-    # `impl Trait for X` has more behind the first path.
-    return parts[0].rpartition("::")[2] if parts and (not parts[1] or parts[1].startswith("where")) else None
+    head = impl_head(segment)
+    return head.type if head is not None and head.trait is None else None
 
 
-def implemented_trait(segment: str, folder: Path) -> str | None:
-    """The trait's path as it is written in the head of an impl, without arguments; ``folder`` is where relative files
-    are.  ``None`` where that is not certain."""
-    parts = _first_path(_head(segment, folder))
-    return parts[0] if parts and re.match(r"for\b", parts[1]) else None
-
-
-def _head(segment: str, folder: Path) -> str:
-    """The text at the span that a header's segment gives."""
-    match = _SPAN.match(segment)
-    if match is None:
-        return ""
-    start, end = (int(match["line"]), int(match["col"])), (int(match["end_line"]), int(match["end_col"]))
-    return _text(str(folder / match["file"]), start, end)
-
-
-def _first_path(head: str) -> tuple[str, str] | None:
-    """The path in ``impl<..> path::Name<..>`` without arguments and spaces, and what follows it."""
+def _read(head: str) -> ImplHead | None:
+    """The names in ``impl<..> path::Trait<..> for path::Name<..>``."""
     text = _COMMENT.sub(" ", head).strip()
     word = _HEAD.match(text)
     if word is None:
@@ -53,12 +63,23 @@ def _first_path(head: str) -> tuple[str, str] | None:
     at = word.end()
     if text.startswith("<", at):
         at = skip_group(text, at)
-    rest = text[at:].strip()
-    path = _PATH.match(rest)
-    if path is None:
+    rest = re.sub(r"^(?:const\s+)?!?", "", text[at:].strip())
+    first, rest = _path(rest)
+    if not rest or re.match(r"where\b", rest):
+        return ImplHead(None, first.rpartition("::")[2]) if first is not None else None
+    if first is None or not re.match(r"for\b", rest):
         return None
-    end = skip_group(rest, path.end()) if rest.startswith("<", path.end()) else path.end()
-    return re.sub(r"\s+", "", path[0]), rest[end:].strip()
+    ty = _path(rest.removeprefix("for").strip())[0]
+    return ImplHead(first, None if ty is None else ty.rpartition("::")[2])
+
+
+def _path(text: str) -> tuple[str | None, str]:
+    """The path with which a text begins, without arguments and spaces, and what stands behind it."""
+    path = _PATH.match(text)
+    if path is None:
+        return None, text
+    end = skip_group(text, path.end()) if text.startswith("<", path.end()) else path.end()
+    return re.sub(r"\s+", "", path[0]), text[end:].strip()
 
 
 @functools.lru_cache(maxsize=1 << 12)

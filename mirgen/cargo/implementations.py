@@ -1,8 +1,9 @@
-"""Which implementation a trait's method means, where the method's own generic arguments have no name.
+"""Which implementation a trait's method means, where closures and functions without a name are in its path.
 
-Those arguments do not take part in the choice, so that rustc is asked about the same method with function pointers of
-the same signature in the place of closures and functions.  It inlines the implementation that it chose, and the spans
-of the statements that came from there tell which that is.
+The method's own generic arguments do not take part in the choice, so that rustc is asked about the same method with
+function pointers of the same signature in their place.  In the types that the trait is implemented for, parameters
+stand for them: rustc answers only if the implementation is the same whatever they are.  It inlines the implementation
+that it chose, and the spans of the statements that came from there tell which that is.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mirgen.cargo.callee import parse_callee, same_callee
+from mirgen.cargo.callee import Callee, parse_callee, short
 from mirgen.cargo.join import may_be_one
+from mirgen.cargo.overlay import MODULE
 from mirgen.cargo.queries import query_source
-from mirgen.cargo.source import Names, type_source, without_turbofish
+from mirgen.cargo.source import PARAMETER, Names, type_source, without_turbofish
 from mirgen.cargo.unit import UnitRecord
 from mirgen.mir.body import Body
 from mirgen.mir.names import erase_regions
@@ -24,10 +26,12 @@ from mirgen.mir.ty import ClosureTy, FnDefTy, FnSig, TupleTy, Ty, parts
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """``fn`` with the function pointers ``pointers`` (rustc's texts) in the place of types without a name."""
+    """``fn`` with others in the place of types without a name: the function pointers ``pointers`` (rustc's texts), and
+    type parameters, each a name with its trait and a function pointer of its signature."""
 
     fn: FnDefTy
     pointers: tuple[str, ...]
+    parameters: tuple[tuple[str, str, str], ...] = ()
 
     def source(self, name: str, names: Names) -> str:
         """The question's text.
@@ -42,27 +46,42 @@ class StandIn:
         for pointer in self.pointers:
             source = type_source(pointer, names)
             text = text.replace(source, source.replace("'a ", ""))
-        return text
+        declared = "'a"
+        for parameter, trait, pointer in self.parameters:
+            signature = type_source(pointer, names).replace("'a ", "").removeprefix("fn")
+            declared += f", {parameter}: {trait}{signature}"
+        return text.replace("<'a>(", f"<{declared}>(")
 
 
 def stand_in(fn: FnDefTy) -> StandIn | None:
-    """The question to ask for ``fn``; ``None`` where it is no trait's method, or the trait's own types have no name."""
-    head = parse_callee(fn.path).segments[0]
-    if not head.startswith("<") or "{" in head:
+    """The question to ask for ``fn``; ``None`` where it is no trait's method, or a closure's own."""
+    head = erase_regions(parse_callee(fn.path).segments[0])
+    if not head.startswith("<") or head.startswith("<{"):  # a closure itself is called
         return None
     pointers: list[str] = []
+    parameters: list[tuple[str, str, str]] = []
     path, sig = fn.path, fn.sig
     for item in _nameless(sig):
         pointer = _pointer(item)
         if pointer is None:
             return None
-        pointers.append(pointer)
-        path = path.replace(item.text, pointer)
+        instead = pointer
+        if erase_regions(item.text) in head:
+            name, kind = f"{PARAMETER}{len(parameters)}", item.closure_kind if isinstance(item, ClosureTy) else "Fn"
+            if kind is None:
+                return None
+            instead = f"{name}/#{len(parameters)}"
+            parameters.append((name, kind, pointer))
+        else:
+            pointers.append(pointer)
+        path = path.replace(item.text, instead)
         sig = FnSig(
-            tuple(_replaced(ty, item, pointer) for ty in sig.inputs), _replaced(sig.output, item, pointer), sig.abi,
+            tuple(_replaced(ty, item, instead) for ty in sig.inputs), _replaced(sig.output, item, instead), sig.abi,
             sig.unsafe, sig.variadic,
         )  # fmt: skip
-    return StandIn(FnDefTy(fn.text, fn.crate, path, sig), tuple(pointers)) if pointers else None
+    if (not pointers and not parameters) or "{" in parse_callee(path).segments[0]:
+        return None
+    return StandIn(FnDefTy(fn.text, fn.crate, path, sig), tuple(pointers), tuple(parameters))
 
 
 def _replaced(ty: Ty, item: Ty, pointer: str) -> Ty:
@@ -97,12 +116,28 @@ def _pointer(item: ClosureTy | FnDefTy) -> str | None:
 
 
 def inlined_spans(body: Body, fn: FnDefTy, unit: UnitRecord) -> frozenset[Span]:
-    """The spans of what ``body``, of ``unit``, has of ``fn``, which it inlined, without what was inlined into that."""
+    """The spans of what ``body``, of ``unit``, has of ``fn``, which it inlined, without what was inlined into that.
+
+    ``body`` is of a question's tower, which calls nothing else of that name; rustc may print a type in another way, as
+    the one that a projection is.
+    """
     own = _owners(body)
+    wanted = parse_callee(fn.path)
+    asked = {i for i, scope in enumerate(body.scopes) if scope.inlined is not None and MODULE in scope.inlined}
     chosen = {
-        i for i, scope in enumerate(body.scopes) if scope.inlined is not None and same_callee(scope.inlined, fn.path)
-    }
+        i for i, scope in enumerate(body.scopes)
+        if scope.inlined is not None and _is_method(scope.inlined, wanted)
+        and (None if scope.parent is None else own[scope.parent]) in {None, *asked}
+    }  # fmt: skip
     return _absolute(_spans(body, own, chosen), unit)
+
+
+def _is_method(instance: str, wanted: Callee) -> bool:
+    """Whether an instance is of the trait's method that is ``wanted``."""
+    found = parse_callee(instance)
+    if found.method != wanted.method or found.trait is None or wanted.trait is None:
+        return False
+    return short(found.trait[1]).partition("<")[0] == short(wanted.trait[1]).partition("<")[0]
 
 
 def spans_from(body: Body, path: str, use: SourceInfo, unit: UnitRecord) -> frozenset[Span]:

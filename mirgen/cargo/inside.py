@@ -13,7 +13,7 @@ from mirgen.analysis.references import references
 from mirgen.cargo.callee import Callee, parse_callee, short
 from mirgen.cargo.dump import CrateDump
 from mirgen.cargo.implementations import holds, spans_from
-from mirgen.cargo.join import Ambiguous, is_open, names_body, own_segments
+from mirgen.cargo.join import Ambiguous, is_open, may_be_of_trait, names_body, own_segments
 from mirgen.cargo.unit import UnitRecord
 from mirgen.ingest import Header
 from mirgen.mir.body import Body
@@ -64,11 +64,23 @@ def find_by_spans(
         for header, around in constants_inside(const.path, home.by_name)
         if header.kind == "const" and (among is None or header in among.candidates)
     ]
-    found = _with_spans(inside, const.path.rpartition("::")[0], source, body, unit, home)
+    owner = const.path.rpartition("::")[0]
+    inside = [(h, a) for h, a in inside if _may_be_method(parse_callee(owner), a, home.by_name)]
+    found = _with_spans(inside, owner, source, body, unit, home)
     if len(found) > 1 and const.ty is not None:  # one macro wrote them
         text = short(const.ty.text)
         found = [header for header in found if short(header.output) == text]
     return found[0] if len(found) == 1 else None
+
+
+def _may_be_method(path: Callee, around: Header, by_name: dict[str, list[Header]]) -> bool:
+    """Whether a body may be that of ``path``; of a trait's method, by its trait and by what it takes."""
+    if path.trait is None:
+        return True
+    ty, trait = path.trait[0], path.trait[1].partition("<")[0].rpartition("::")[2]
+    receiver = around.args[0] if around.args else ""
+    of_type = is_open(receiver) or not receiver.startswith("&") or short(receiver) == short(f"&{ty}")
+    return of_type and may_be_of_trait(around, trait, by_name, told=False)
 
 
 def find_promoted_by_spans(

@@ -15,18 +15,19 @@ from pathlib import Path
 from mirgen.analysis.computed import may_be_computed, with_call
 from mirgen.analysis.references import references
 from mirgen.cargo.callee import definition_path, parse_callee, without_regions
-from mirgen.cargo.closure import STANDARD_CRATES, Resolver, Unevaluated, Unresolved, called_item
+from mirgen.cargo.closure import STANDARD_CRATES, KnownConstant, Resolver, Unevaluated, Unresolved, called_item
 from mirgen.cargo.closures import arguments_of_trait, closures_written_at, primitive
 from mirgen.cargo.dump import AllocNumbers, CrateDump, header_key
 from mirgen.cargo.implementations import holds
-from mirgen.cargo.join import defines, may_be_of, names_inherent
-from mirgen.cargo.substitute import Bindings, Json, NotSubstitutedError, Spelling, Substitution, is_bare
+from mirgen.cargo.join import defines, may_be_inherent, may_be_of, names_inherent
+from mirgen.cargo.substitute import GLOBAL, Bindings, Json, NotSubstitutedError, Spelling, Substitution, is_bare
 from mirgen.cargo.unit import UnitRecord
 from mirgen.ingest import Header, MirUnit, load_mir
 from mirgen.mir.body import Body, FnKey
 from mirgen.mir.names import erase_regions
+from mirgen.mir.place import UnevaluatedConst
 from mirgen.mir.statement import Span
-from mirgen.mir.ty import ClosureTy, FnDefTy, FnSig, Ty
+from mirgen.mir.ty import AdtTy, ClosureTy, FnDefTy, FnSig, Ty
 
 
 class InstanceDump(CrateDump):
@@ -110,11 +111,21 @@ class Instantiator:
         return made
 
     def compute(self, unevaluated: Iterable[Unevaluated]) -> bool:
-        """Have constants of instances computed by the program; whether there were any that can be."""
+        """Have constants of instances computed by the program, and promoted ones made; whether any were."""
         found = False
         for constant in unevaluated:
             key, dump = constant.key, constant.reached.dump
-            if key in self._tried or constant.const.promoted is not None or not isinstance(dump, InstanceDump):
+            if key in self._tried:
+                continue
+            if constant.const.promoted is not None:
+                self._tried.add(key)
+                try:
+                    self._resolver.constants[key] = self._promoted(constant)
+                    found = True
+                except NotSubstitutedError as error:
+                    self.refusals[key] = str(error)
+                continue
+            if not isinstance(dump, InstanceDump):
                 continue
             self._tried.add(key)
             try:
@@ -150,6 +161,32 @@ class Instantiator:
             fn = FnDefTy(f"fn() -> {output.text} {{{path}}}", view.crate, path, FnSig((), output, "Rust", False, False))
             self._resolver.answers[fn.crate, fn.path] = (view, header)
             return fn
+        raise NotSubstitutedError("no crate of this build has its body")
+
+    def _promoted(self, constant: Unevaluated) -> KnownConstant:
+        """A promoted constant of a generic function, for the arguments that its type tells."""
+        const, printed_by, holder = constant.const, constant.reached.dump, constant.reached.body.header
+        if const.ty is None:
+            raise NotSubstitutedError("its type is not told")
+        table, types = _table(printed_by, lambda unit: any(own.header == holder for own in unit.bodies))
+        for home in (printed_by, *self._resolver.crates_in(const.path, printed_by)):
+            if isinstance(home, InstanceDump):
+                continue
+            fitting = [
+                (body, bound)
+                for body in _promoted_bodies(const, printed_by.crate, home)
+                if (bound := Bindings(known=types)).bind(body.locals[0].ty, const.ty)
+            ]
+            if len(fitting) > 1:
+                raise NotSubstitutedError(f"{len(fitting)} generic bodies fit it")
+            for body, bindings in fitting:
+                view = self._view(printed_by)
+                document, at = _document_of(home, body)
+                spelling = self._spelling(printed_by, view)
+                substitution = Substitution(document, bindings, table, self._spelling(home, view), spelling)
+                name = spelling(erase_regions(const.full_path))
+                header = view.add(substitution.document(document["bodies"][at], name, view.crate, all_bound=False))
+                return KnownConstant(view, None, view.bodies([header])[header])
         raise NotSubstitutedError("no crate of this build has its body")
 
     def _find(self, unresolved: Unresolved) -> _Wanted | None:
@@ -214,9 +251,12 @@ def _headers_of(item: FnDefTy | ClosureTy, home: CrateDump) -> Iterator[Header]:
     parsed = parse_callee(item.path)
     definition = definition_path(item.text) if isinstance(item, FnDefTy) and parsed.trait is None else None
     if definition is None:
-        yield from _generic_headers(item.path, item.crate, home)
+        found = _generic_headers(item.path, item.crate, home)
     elif definition[0] == home.crate:
-        yield from (header for header in _functions(parsed.method, home) if defines(definition[1], header))
+        found = (header for header in _functions(parsed.method, home) if defines(definition[1], header))
+    else:
+        found = iter(())
+    yield from (header for header in found if may_be_inherent(parsed, header))
 
 
 def _generic_headers(path: str, printed_by: str, home: CrateDump) -> Iterator[Header]:
@@ -253,8 +293,16 @@ def _generic_constant(path: str, printed_by: str, home: CrateDump) -> tuple[Body
     return None
 
 
+def _promoted_bodies(const: UnevaluatedConst, printed_by: str, home: CrateDump) -> list[Body]:
+    """The bodies in ``home`` that a promoted constant of a generic function may be an instance of."""
+    name = f"promoted[{const.promoted}]"
+    owners = {header.header for header in _generic_headers(const.path, printed_by, home)}
+    headers = [h for h in home.by_name.get(name, ()) if h.header.removesuffix(f"::{name}") in owners]
+    return [*home.bodies(headers).values()]
+
+
 def _bound_by_text(texts: Mapping[str, str], types: Mapping[str, Ty]) -> Bindings:
-    bindings = Bindings()
+    bindings = Bindings(known=types)
     for name, text in texts.items():
         param, _, number = name.partition("/#")
         if number:
@@ -288,7 +336,7 @@ def _bindings(item: FnDefTy | ClosureTy, body: Body, types: Mapping[str, Ty]) ->
 
     ``types`` are those that the call's document holds, by their text without regions.
     """
-    bindings = Bindings()
+    bindings = Bindings(known=types)
     params = [local.ty for local in body.locals[1 : body.arg_count + 1]]
     if isinstance(item, FnDefTy):
         pairs = [*zip(params, item.sig.inputs, strict=False), (body.locals[0].ty, item.sig.output)]
@@ -335,9 +383,23 @@ def _types(body: Body) -> list[str]:
     return [local.ty.text for local in body.locals[: body.arg_count + 1]]
 
 
+def _global(crate: str, texts: Iterable[str]) -> str:
+    """How ``crate`` prints the allocator that alloc's types have unless another is given."""
+    if crate == "alloc":
+        return "alloc::Global"
+    return "std::alloc::Global" if any("std::" in text for text in texts) else "alloc::alloc::Global"
+
+
 def _table(dump: CrateDump, is_it: Callable[[MirUnit], bool]) -> tuple[list[Json], dict[str, Ty]]:
-    """The type table of the first document that ``is_it``, and its types as they were read, by text without regions."""
+    """The type table of the first document that ``is_it``, and its types as they were read, by text without regions;
+    with the allocator that types have where rustc prints none."""
     for path, unit in dump.documents:
         if is_it(unit):
-            return json.loads(path.read_bytes())["types"], {erase_regions(ty.text): ty for ty in unit.types}
+            table: list[Json] = json.loads(path.read_bytes())["types"]
+            types = {erase_regions(ty.text): ty for ty in unit.types}
+            if not any(GLOBAL.fullmatch(text) for text in types):
+                text = _global(dump.crate, types)
+                table.append({"kind": "adt", "text": text, "path": text, "args": []})
+                types[text] = AdtTy(text, dump.crate, text, (), ())
+            return table, types
     raise NotSubstitutedError("the document of the call is gone")

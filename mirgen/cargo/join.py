@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mirgen.cargo.callee import PATH_HEAD, Callee, definition_path, parse_callee, short
-from mirgen.cargo.impl_heads import inherent_type
+from mirgen.cargo.impl_heads import impl_head, inherent_type
 from mirgen.cargo.source import SOURCE_WORDS
 from mirgen.ingest import Header
 from mirgen.mir.names import erase_regions, skip_group
@@ -26,6 +26,9 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _PARAM_NUMBER = re.compile(r"/#\d+")
 #: The crates whose items ``std`` exports again.
 BEHIND_STD = ("core", "alloc")
+#: A constant of mirgen's own in a method of an impl that a macro wrote: its type names the trait.
+TRAIT_MARK = "__MIRGEN_TRAIT"
+_MARKED = re.compile(r"\bdyn (?:\w+::)*(\w+)")
 _CLOSED_WORDS = SOURCE_WORDS | {"ValTree", "Leaf"}
 
 
@@ -50,7 +53,7 @@ def find_body(
         return None
     named = [header for header in by_name.get(parsed.method, ()) if header.kind == "fn"]
     # A trait method's signature may be printed with projections; its instance alone decides.
-    fitting = named if parsed.trait else [header for header in named if _signature_fits(callee, header)]
+    fitting = named if parsed.trait else [h for h in named if _signature_fits(callee, h) and may_be_inherent(parsed, h)]
     chosen = [h for h in _with_evidence(callee, parsed, crate, fitting) if not _is_nested(h, parsed, by_name)]
     if parsed.trait is not None:
         chosen = [header for header in chosen if is_settled(header)]
@@ -59,32 +62,75 @@ def find_body(
     if len(chosen) > 1:
         chosen = _narrow(callee, parsed, crate, chosen)
     if not chosen and blind and parsed.trait is not None:
-        chosen = _only_implementation(callee, parsed, crate, named)
+        chosen = _only_implementation(callee, parsed, crate, named, by_name)
     if len(chosen) > 1:
         return Ambiguous(tuple(chosen))
     return chosen[0] if chosen else None
 
 
 def _only_implementation(
-    callee: FnDefTy, parsed: Callee, crate: str, named: Sequence[Header]
-) -> list[Header]:  # fmt: skip
+    callee: FnDefTy, parsed: Callee, crate: str, named: Sequence[Header], by_name: dict[str, list[Header]]
+) -> list[Header]:
     """The impl of a trait method in a crate on which rustc's side channel aborts.
 
     Where trait and types are all of that one crate, the impl is in it too (the orphan rule), or the trait's own body of
-    the method is: that body is among those of its name whose signature may be the call's, and if that is one, it is
-    this.
+    the method is: that body is among those of its name whose signature may be the call's and whose impl is not of
+    another trait, as the source says, and if that is one, it is this.
     """
     assert parsed.trait is not None
     heads = {head for text in parsed.trait for head in PATH_HEAD.findall(text)}
     own = callee.crate == crate == "core"  # which sees no other crate
-    if not own and not heads <= ({crate} if callee.crate != crate else set()):
+    if not own and (callee.crate == crate or not all(may_be_of(head, crate) for head in heads)):
         return []
     trait = short(parsed.trait[1]).partition("<")[0]
-    owned = (h for h in named if "<impl at" in h.header or parse_callee(h.header).segments[-2:-1] == (trait,))
+    told = "std" in heads  # which is more crates than one
+    owned = (h for h in named if may_be_of_trait(h, trait, by_name, told=told))
     every = [header for header in owned if len(header.args) == len(callee.sig.inputs)]
     fitting = [header for header in every if all(_may_be_one(*pair) for pair in _signatures(callee, header))]
+    # A trait's own body counts where no implementation has another, and there is one implementation for a type.
+    certain = [
+        h for h in fitting if _trait_of(h, by_name) == trait and all(_is_certain(*p) for p in _signatures(callee, h))
+    ]
+    if len(certain) == 1:
+        return certain
     # A generic body is none that can be compiled.
     return [h for h in fitting if len(fitting) > 1 or all(_is_certain(*pair) for pair in _signatures(callee, h))]
+
+
+def may_be_of_trait(header: Header, trait: str, by_name: dict[str, list[Header]], *, told: bool) -> bool:
+    """Whether a method may be a trait's; of an impl that a macro's arguments name, unless it must be ``told``."""
+    if "<impl at" not in header.header:
+        return parse_callee(header.header).segments[-2:-1] == (trait,)
+    known = _trait_of(header, by_name)
+    return known == trait or (known is None and not told and impl_head(_impl(header)) is None)
+
+
+def _impl(header: Header) -> str:
+    segments = parse_callee(header.header).segments
+    return segments[-2] if len(segments) > 1 else ""
+
+
+def _trait_of(header: Header, by_name: dict[str, list[Header]]) -> str | None:
+    """The name of the trait that a method's impl is of, as the source says, or the mark behind the method's head."""
+    head = impl_head(_impl(header))
+    if head is not None:
+        return head.trait_name
+    text = f"{header.header}::{TRAIT_MARK}"
+    marks = [mark for mark in by_name.get(TRAIT_MARK, ()) if mark.header == text and mark.line > header.line]
+    mark = min(marks, key=lambda mark: mark.line, default=None)
+    same = by_name.get(parse_callee(header.header).segments[-1], ())
+    if mark is None or any(header.line < other.line < mark.line for other in same if other.header == header.header):
+        return None
+    told = _MARKED.search(mark.output)
+    return None if told is None else told[1]
+
+
+def may_be_inherent(path: Callee, header: Header) -> bool:
+    """Whether a header may be of what ``Type::method`` names, which no trait's method is."""
+    if path.trait is not None or any(segment.startswith("<impl ") for segment in path.segments):
+        return True
+    head = impl_head(_impl(header))
+    return head is None or head.trait is None
 
 
 def _signatures(callee: FnDefTy, header: Header) -> Iterator[tuple[str, str]]:
@@ -262,12 +308,17 @@ def own_segments(path: Callee, caller: str, crate: str) -> tuple[str, ...]:
 
 
 def names_inherent(segments: Sequence[str], header: Header) -> bool:
-    """Whether ``module::Type::method`` names the header of a method in an inherent impl of that module, as the impl's
-    source says.  Arguments of the type do not matter."""
+    """Whether ``module::Type::method``, or an item inside such a method, names the header of one in an inherent impl of
+    that module, as the impl's source says.  Generic arguments do not matter."""
     own = parse_callee(header.header).segments
-    if len(own) < 2 or len(own) != len(segments) or own[:-2] != tuple(segments[:-2]) or own[-1] != segments[-1]:
+    impls = [i for i, segment in enumerate(own) if segment.startswith("<impl at")]
+    if len(impls) != 1 or len(own) != len(segments) or impls[0] > len(own) - 2:
         return False
-    return inherent_type(own[-2]) == segments[-2].partition("<")[0]
+    plain = [segment.partition("<")[0] for segment in segments]
+    return all(
+        mine == theirs if i != impls[0] else inherent_type(mine) == theirs
+        for i, (mine, theirs) in enumerate(zip(own, plain, strict=True))
+    )
 
 
 def _same_trait_method(parsed: Callee, header: Header) -> bool:

@@ -50,10 +50,13 @@ class Overlay:
         return flags + [part for path in self.changed for part in ("--overlay-file", str(path))]
 
 
+_IMPL = re.compile(r"(?:unsafe\s+)?impl\b")
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Private:
     """A private item that a question names: where its definition begins (1-based).  ``attribute`` goes before it where
-    it is made public."""
+    it is made public; an impl, which has no visibility, gets its attribute only."""
 
     file: Path
     line: int
@@ -159,7 +162,8 @@ def _exposing(text: str, items: Collection[Private], visibility: str) -> str:
     for item in sorted(items, reverse=True):
         line, at = lines[item.line - 1], item.col - 1
         rest = re.sub(r"^pub(\([^)]*\))?\s+", "", line[at:])
-        lines[item.line - 1] = f"{line[:at]}{item.attribute}{visibility} {rest}"
+        public = "" if _IMPL.match(rest) else f"{visibility} "
+        lines[item.line - 1] = f"{line[:at]}{item.attribute}{public}{rest}"
     return "".join(lines)
 
 

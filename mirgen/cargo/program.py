@@ -36,6 +36,8 @@ _ROOT_EFFORTS = ((), ("--cfg", "mirgen_deep", "--thresholds", "deep"))
 _LEVEL_STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _READ_ALONE = 2
 _DEPENDENCY_EFFORTS = ((), ("--thresholds", "root"))
+#: Each dump of core takes a minute, once per toolchain.
+_STANDARD_EFFORTS = (("--thresholds", "query"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +137,8 @@ class _Closer:
         return [*self._variants[key], *behind]
 
     def _efforts(self, crate: str) -> tuple[tuple[str, ...], ...]:
-        if crate in STANDARD_CRATES:  # a dump of core takes half a minute, of a copy of it too
-            return _DEPENDENCY_EFFORTS[:1]
+        if crate in STANDARD_CRATES:
+            return _STANDARD_EFFORTS
         return _ROOT_EFFORTS if crate == self._build.root.crate_name else _DEPENDENCY_EFFORTS
 
     def _dump(self, unit: Unit, flags: Sequence[str], effort: int) -> CrateDump:

@@ -50,6 +50,9 @@ SOURCE_WORDS = frozenset(
         "C",
     ]
 )
+#: How rustc prints a type parameter of a question: with its number.
+PARAMETER = "MirgenParameter"
+_OWN_PARAMETER = re.compile(rf"({PARAMETER}\d+)/#\d+")
 _UNNAMEABLE = ("{", "ValTree(Branch", "Opaque(", "DefId(", "...", "<impl at")
 
 
@@ -92,7 +95,7 @@ def type_source(text: str, names: Names, lifetime: str = "'a") -> str:
     """
     text = LEAF.sub(_literal, erase_regions(text))
     _refuse_unnameable(text)
-    return _rooted(text, names).replace("'_", lifetime)
+    return _bound(_rooted(text, names)).replace("'_", lifetime)
 
 
 def callee_source(path: str, names: Names) -> str:
@@ -107,7 +110,12 @@ def callee_source(path: str, names: Names) -> str:
         end = skip_group(text, at)
         text = f"<{text[at + 6 : end - 1]}>{text[end:]}"
     _refuse_unnameable(text)
-    return _rooted(_without_regions_of_functions(text), names)
+    return _bound(_rooted(_without_regions_of_functions(text), names))
+
+
+def _bound(text: str) -> str:
+    """Trait objects as every edition reads them: in 2015 `dyn ::path` is the path `dyn::path`."""
+    return text.replace("dyn ::", "dyn for<> ::")
 
 
 def _refuse_unnameable(text: str) -> None:
@@ -179,6 +187,10 @@ def _rooted(text: str, names: Names) -> str:
             i += 1
             continue
         word, end = match[0], match.end()
+        if (parameter := _OWN_PARAMETER.match(text, i)) is not None:
+            out.append(parameter[1])
+            i = parameter.end()
+            continue
         inside_path = text.endswith("::", 0, i) or (i > 0 and (text[i - 1].isalnum() or text[i - 1] == "_"))
         is_path = text.startswith("::", end)  # `str::` and `f32::` are modules of core
         if not inside_path and (is_path or word not in SOURCE_WORDS) and not text.startswith(" =", end):

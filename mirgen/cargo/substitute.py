@@ -29,6 +29,9 @@ _WORDS = SOURCE_WORDS | {
 }  # fmt: skip
 #: In the place of entries that only other bodies of the document mention.
 _UNIT: Json = {"kind": "tuple", "text": "()", "elems": []}
+#: The allocator that every type of alloc has unless another is given, and those types' paths.
+GLOBAL = re.compile(r"(?:\w+::)?(?:alloc::)?Global")
+_OF_ALLOC = re.compile(r"(?:std::|alloc::)?(?:boxed|collections|rc|sync|vec|raw_vec)::")
 _CALL_TRAITS = frozenset({"Fn", "FnMut", "FnOnce"})
 
 
@@ -38,10 +41,14 @@ class NotSubstitutedError(Exception):
 
 @dataclass(slots=True)
 class Bindings:
-    """What generic parameters stand for: types by the parameter's text, constants (rustc's text) by its name."""
+    """What generic parameters stand for: types by the parameter's text, constants (rustc's text) by its name.
+
+    ``known`` are the types of the arguments' document, by text.
+    """
 
     types: dict[str, t.Ty] = field(default_factory=dict[str, t.Ty])
     consts: dict[str, str] = field(default_factory=dict[str, str])
+    known: Mapping[str, t.Ty] = field(default_factory=dict[str, t.Ty], repr=False)
 
     @property
     def count(self) -> int:
@@ -68,7 +75,7 @@ class Bindings:
             case t.AdtTy(), t.AdtTy():
                 return (
                     _same_item(generic, concrete)
-                    and self._bind_all(generic.args, concrete.args)
+                    and self._bind_all(generic.args, self._with_defaults(concrete, len(generic.args)))
                     and self._bind_consts(generic, concrete)
                 )
             case t.ClosureTy(), t.ClosureTy():
@@ -85,6 +92,16 @@ class Bindings:
 
     def _bind_all(self, generic: Sequence[t.Ty], concrete: Sequence[t.Ty]) -> bool:
         return len(generic) == len(concrete) and all(map(self.bind, generic, concrete))
+
+    def _with_defaults(self, concrete: t.AdtTy, count: int) -> tuple[t.Ty, ...]:
+        """The arguments of a type, with those that rustc does not print because they are their parameters' defaults:
+        of alloc's types the last may be the allocator."""
+        missing = count - len(concrete.args)
+        allocator = next((ty for text, ty in self.known.items() if GLOBAL.fullmatch(text)), None)
+        of_alloc = concrete.path.startswith(("std::", "alloc::")) or concrete.crate == "alloc"
+        if missing != 1 or allocator is None or not of_alloc or not _OF_ALLOC.match(concrete.path):
+            return concrete.args
+        return (*concrete.args, allocator)
 
     def _bind_length(self, text: str, count: int | None) -> bool:
         names = _CONST_PARAM.findall(text.rpartition(";")[2])
@@ -127,14 +144,16 @@ class Spelling:
 
     def __call__(self, text: str) -> str:
         """The new text."""
-        for name in self.types:
-            if not name.isidentifier():  # `impl FnMut(..)`
-                text = text.replace(name, self.types[name])
+        opaque = sorted((name for name in self.types if not name.isidentifier()), key=len)[::-1]  # `impl FnMut(..)`
         out: list[str] = []
         i = 0
         while i < len(text):
             end = self._verbatim(text, i)
-            if end > i:
+            name = next((name for name in opaque if text.startswith(name, i)), None)
+            if name is not None:
+                end = i + len(name)
+                out.append(self.types[name])
+            elif end > i:
                 out.append(text[i:end])
             else:
                 match = _WORD.match(text, i)

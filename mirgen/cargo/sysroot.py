@@ -16,10 +16,11 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from mirgen.cargo.join import TRAIT_MARK
 from mirgen.cargo.overlay import Private, make_overlay, module_file, private_items_of, shares_its_name
 from mirgen.cargo.toolchain import NVPTX_TARGET, Toolchain, cache_dir
 from mirgen.errors import ToolError
@@ -29,12 +30,21 @@ _FLAGS = (
     "-Zforce-unstable-if-unmarked", "--cap-lints", "allow",
 )  # fmt: skip
 #: Raised when the flags, the set of crates or their records change, so that old caches are not taken for new ones.
-_RECIPE = 3
+_RECIPE = 5
 _UNSTABLE = '#[unstable(feature = "mirgen_exposed", issue = "none")] '
+_CONST_UNSTABLE = '#[rustc_const_unstable(feature = "mirgen_exposed", issue = "none")] '
+_STABILITY_MISSING = re.compile(
+    r"^error: implementation has missing (const )?stability attribute\n *--> (.+?):(\d+):(\d+)$", re.MULTILINE
+)
 #: A mark on a line of its own that keeps rustc from inlining, and what comes up to the function's body.
 _NEVER_INLINED = re.compile(
     r"^[ \t]*#\[(?:inline\(never\)|cold)\][ \t]*$(?=(?P<head>[^{;]*?\bfn\b[^{;]*)[{;])", re.MULTILINE
 )
+#: An impl of a trait of `fmt` that a macro's argument names, up to the brace that ends it; and its methods' heads.
+_MACRO_IMPL = re.compile(
+    r"^(?P<indent>[ \t]+)impl fmt::\$(?P<trait>\w+) for [^\n{;]*\{\n.*?^(?P=indent)\}", re.MULTILINE | re.DOTALL
+)
+_METHOD = re.compile(r"^[ \t]+fn \w[^\n{;]*\{", re.MULTILINE)
 _NAMED = re.compile(r"\b(?:struct|enum|union|trait) (\w+)")
 _TRAIT_IMPL = re.compile(r"(?:unsafe )?impl\b.*?(\w+)(?:<[^{]*>)? for (\w+)")
 _COMPILER_BUILTINS = "#![no_std]\n#![feature(compiler_builtins)]\n#![compiler_builtins]\n"
@@ -112,16 +122,41 @@ def expose_standard(
     inside = {i for module in modules for i in _inside(module) if (i.file, i.line) not in places}
     for more in ({*inside, *outside}, outside, wanted):
         every = tuple(sorted({*known, *(i for i in more if (i.file, i.line) not in named)}))
-        final = _exposed_path(toolchain, target, every)
-        try:
-            _build_once(toolchain, toolchain.library, target, final, progress, every)
-        except ToolError:
+        built = _build_exposed(toolchain, toolchain.library, target, every, progress)
+        if built is None:
             continue
+        final, every = built
         _exposed_file(toolchain, target).write_text(
             json.dumps([[str(i.file), i.line, i.col, i.attribute] for i in every])
         )
         return final
     return None
+
+
+def _build_exposed(
+    toolchain: Toolchain, library: Path, target: str, items: tuple[Private, ...], progress: Callable[[str], None]
+) -> tuple[Path, tuple[Private, ...]] | None:
+    """A sysroot in which ``items`` may be named, and what that took; ``None`` where such a copy does not compile.
+
+    What is public must say how stable its implementations are, and only rustc knows which of them that makes public.
+    """
+    while True:
+        final = _exposed_path(toolchain, target, items)
+        try:
+            _build_once(toolchain, library, target, final, progress, items)
+        except ToolError as error:
+            more = tuple(sorted({*items, *_without_stability(error.output)}))
+            if more == items:
+                return None
+            items = more
+        else:
+            return final, items
+
+
+def _without_stability(output: str) -> Iterator[Private]:
+    """The implementations that rustc wants marked."""
+    for const, file, line, col in _STABILITY_MISSING.findall(output):
+        yield Private(Path(file), int(line), int(col), _CONST_UNSTABLE if const else _UNSTABLE)
 
 
 def _modules(source: Path) -> list[Private]:
@@ -228,6 +263,24 @@ def inlinable(source: Path) -> dict[Path, str]:
     return found
 
 
+def told_apart(source: Path) -> dict[Path, str]:
+    """The files of a library in which a macro implements traits that its arguments name, with a constant in each of
+    those methods whose type says which trait it was: rustc's headers give the place in the macro only."""
+    found: dict[Path, str] = {}
+    for file in sorted(source.rglob("*.rs")):
+        text = file.read_text(encoding="utf-8")
+        new = _MACRO_IMPL.sub(_with_marks, text)
+        if new != text:
+            found[file] = new
+    return found
+
+
+def _with_marks(impl: re.Match[str]) -> str:
+    """On the lines of the heads, so that everything else stays where it is."""
+    mark = f" #[allow(dead_code)] const {TRAIT_MARK}: [Option<&dyn fmt::${impl['trait']}>; 1] = [None];"
+    return _METHOD.sub(lambda head: head[0] + mark, impl[0])
+
+
 def _unmarked(mark: re.Match[str]) -> str:
     """Blanks, so that everything else stays where it is."""
     return mark[0] if re.search(r"->\s*!", mark["head"]) else " " * len(mark[0])
@@ -240,7 +293,7 @@ def _compile_all(
     relative = Path("lib") / "rustlib" / target / "lib"
     (work / relative).mkdir(parents=True)
     (work / "units").mkdir()
-    texts = inlinable(library / "alloc" / "src")
+    texts = {**told_apart(library / "core" / "src"), **inlinable(library / "alloc" / "src")}
     builtins = work / "compiler_builtins.rs"
     builtins.write_text(_COMPILER_BUILTINS)
     crates = (
@@ -252,13 +305,22 @@ def _compile_all(
         progress(f"{name} for {target}")
         args = ["--crate-name", name, "--edition", edition, "--crate-type", "rlib", "--target", target, *_FLAGS]
         found = ["--sysroot", str(work)] if name != "core" else []
-        read = source
-        if source.is_relative_to(library) and (exposed or name == "alloc"):
+        read, recorded, overlay = source, args, None
+        if source.is_relative_to(library):
             copy = make_overlay(source, library, (), work / "sources", exposed, "pub", texts=texts)
             read, found = copy.root_file, [*found, f"--remap-path-prefix={copy.copy}={library}"]
+            if name == "core":  # is read with the marks, alloc as it was written
+                place = final / copy.copy.relative_to(work)
+                recorded = [*args, f"--remap-path-prefix={place}={library}"]
+                overlay = {
+                    "original_input": str(source),
+                    "original": str(source.parents[1]),
+                    "input": str(place / source.relative_to(library)),
+                    "copy": str(place / source.parents[1].relative_to(library)),
+                }
         _run([str(toolchain.rustc), *args, *found, "--emit=metadata", "--out-dir", str(work / relative), str(read)])
         if name != "compiler_builtins":
-            _record_unit(toolchain, name, args, source, target, work, final, relative)
+            _record_unit(toolchain, name, recorded, source, target, work, final, relative, overlay)
 
 
 def _run(command: list[str]) -> None:
@@ -277,8 +339,9 @@ def _run(command: list[str]) -> None:
 
 
 def _record_unit(
-    toolchain: Toolchain, name: str, args: list[str], source: Path, target: str, work: Path, final: Path, relative: Path
-) -> None:
+    toolchain: Toolchain, name: str, args: list[str], source: Path, target: str, work: Path, final: Path,
+    relative: Path, overlay: dict[str, str] | None,
+) -> None:  # fmt: skip
     """Write the unit as the wrapper would have, so that ``mirgen-rustc`` can dump core and ask about its types too.
 
     core itself needs no sysroot, but whoever asks about core's types does.
@@ -295,9 +358,10 @@ def _record_unit(
         "package": {"name": name, "version": toolchain.release, "manifest_dir": str(source.parents[1])},
         "rustc": str(toolchain.rustc),
         "cwd": str(final),
-        "args": [*args, "--emit=metadata", "--out-dir", str(out), str(source)],
+        "args": [*args, "--emit=metadata", "--out-dir", str(out), str(source) if overlay is None else overlay["input"]],
         "env": {},
         "sysroot": str(final),
+        "overlay": overlay,
         "metadata": str(out / f"lib{name}.rmeta"),
         "dep_info": None,
     }

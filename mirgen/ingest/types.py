@@ -14,6 +14,11 @@ _MAX_DEPTH = 500
 _BITS = {"8": 8, "16": 16, "32": 32, "64": 64, "128": 128, "size": 64}
 
 
+def _function(path: str, crate: str) -> str:
+    """A function's path; core prints its intrinsics like functions of its own, but their bodies mean nothing."""
+    return f"core::{path}" if crate == "core" and path.startswith("intrinsics::") else path
+
+
 def _refs(entry: wire.Ty) -> list[int]:
     """The table indices that an entry mentions."""
     match entry:
@@ -115,7 +120,7 @@ def _convert(entry: wire.Ty, done: Sequence[t.Ty | None], crate: str, at: int) -
         case wire.FnPtrTy():
             return t.FnPtrTy(text, crate, sig(entry.sig))
         case wire.FnDefTy():
-            return t.FnDefTy(text, crate, entry.path, sig(entry.sig))
+            return t.FnDefTy(text, crate, _function(entry.path, crate), sig(entry.sig))
         case wire.ClosureTy():
             closure_sig = None if entry.sig is None else sig(entry.sig)
             upvars = tuple(get(i) for i in entry.upvars)

@@ -12,7 +12,7 @@ from mirgen.cargo.unit import UnitRecord
 from mirgen.mir.body import Block, Body, Local, Scope
 from mirgen.mir.builder import TypeMaker
 from mirgen.mir.statement import Goto, Return, SourceInfo, Span
-from mirgen.mir.ty import ClosureTy, FnDefTy, FnSig, PointerTy, Ty
+from mirgen.mir.ty import AdtTy, ClosureTy, FnDefTy, FnSig, PointerTy, Ty
 
 TY = TypeMaker("k")
 NAMES = Names("k", "k", frozenset({"k", "core"}))
@@ -49,8 +49,20 @@ def test_function_pointers_stand_in_for_what_has_no_name(argument: Ty, pointer: 
     assert f"a0: &'a mut {open_}" in text, "the pointer's own regions are open"
 
 
+def test_a_parameter_stands_in_where_the_implementation_could_depend_on_it() -> None:
+    item = closure(TY.ref(TY.u8), output=TY.bool)
+    wrapper = AdtTy(f"m::W<{item.text}>", "k", "m::W", (item,), ())
+    path = f"<{wrapper.text} as m::Trait>::go"
+    found = stand_in(FnDefTy(f"fn(..) {{{path}}}", "k", path, FnSig((wrapper,), TY.unit, "Rust", False, False)))
+    assert found is not None
+    assert found.fn.path == "<m::W<MirgenParameter0/#0> as m::Trait>::go"
+    text = found.source("q", NAMES)
+    assert "fn q<'a, MirgenParameter0: FnMut(&u8) -> bool>(a0: crate::m::W<MirgenParameter0>)" in text
+    assert "<crate::m::W<MirgenParameter0> as crate::m::Trait>::go(a0)" in text
+
+
 @pytest.mark.parametrize("head", ["m::S", "<{f::{closure#0}} as m::Trait>", "<m::S<{f::{closure#1}}> as m::Trait>"])
-def test_only_methods_of_traits_on_types_with_names(head: str) -> None:
+def test_only_methods_of_traits_whose_types_are_all_replaced(head: str) -> None:
     assert stand_in(method(head, closure(output=TY.unit))) is None
 
 
@@ -73,7 +85,7 @@ def test_the_answer_s_own_statements_are_the_evidence() -> None:
     asked = method("<m::S as m::Trait>", TY.u32)
     scopes = [
         Scope(None, None, False, None),
-        Scope(0, "<m::S as m::Trait>::go::<u32>", False, span(90, 1, 90, 5)),
+        Scope(0, "<m::S as m::Trait>::go::<<u8 as m::Wide>::Wider>", False, span(90, 1, 90, 5)),
         Scope(1, None, False, None),
         Scope(2, "m::other", False, span(7, 3, 7, 9)),
     ]

@@ -59,6 +59,8 @@ impl Externs {
         externs.insert("core".to_owned());
         externs.extend(has_alloc.then(|| "alloc".to_owned()));
         externs.extend(has_std.then(|| "std".to_owned()));
+        // A crate prints its own paths without its name: in alloc's, `alloc::` is its module.
+        externs.remove(&unit.crate_name);
         let names = Names { krate: format!("::{OWN}"), externs, locals: HashMap::new(), ambiguous };
         Ok(Self { names, crates, search, has_std, has_alloc })
     }
