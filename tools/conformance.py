@@ -1,5 +1,6 @@
-"""`./x conformance`: every fixture in every lane, by both code generators, for all generations of GPUs; or, with
-`--corpus dumps`, rustc's whole text of sixteen real crates in every lane of the host.
+"""`./x conformance`: every fixture in every lane, by both code generators, for all generations of GPUs; with
+`--corpus dumps`, rustc's whole text of sixteen real crates in every lane of the host; with `--corpus ui`, rustc's own
+programs that are to be run and pass, on the compiler that has its library's sources.
 
 One line for each fixture (or crate) and lane says how many kernels passed each check (or how many bodies were read);
 what is wrong follows, a line each.  A run of a whole corpus writes its part of tests/conformance.json.
@@ -17,8 +18,11 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from mirgen.errors import MirgenError
 from mirgen.testing import dumps
 from mirgen.testing.conformance import CHECKS, REFUSAL, Outcome, examine
+from mirgen.testing.corpora import runner, ui
+from mirgen.testing.corpora.sources import find_sources
 from mirgen.testing.fixture import Fixture, fixture_paths, load_fixture
 from mirgen.testing.lanes import Lane, find_lanes
 
@@ -115,11 +119,48 @@ def run_dumps(lanes: list[Lane], arguments: argparse.Namespace) -> bool:
     return total["pass"] == total["of"]
 
 
+def run_ui(lanes: list[Lane], arguments: argparse.Namespace) -> bool:
+    """rustc's own programs; whether none of them computes something else or makes mirgen fail."""
+    able = [lane for lane in lanes if lane.target == "host" and "core" in lane.offers]
+    if not able:
+        print("no lane has its library's sources: run tools/debian-rustc .toolchains/rust-1.96", file=sys.stderr)
+        return False
+    every = list(ui.ui_tests(find_sources()))
+    tests = runner.sample([test for test in every if not test.outside], arguments.sample, arguments.seed)
+    outside = Counter(test.outside for test in every if test.outside)
+    right = True
+    for lane in able:
+        results: list[runner.Result] = []
+        for result in runner.run(
+            [test.source for test in tests], [test.name for test in tests], lane.rustc.path, f"ui-{lane}",
+            max(1, arguments.jobs), fresh=arguments.fresh,
+        ):  # fmt: skip
+            results.append(result)
+            for outcome in result.outcomes:
+                if outcome.status != "pass":
+                    print(f"{lane.name:10} {result.name}: {outcome}"[:400], flush=True)
+        total, classes = runner.scores(results), runner.classes(results)
+        not_compiled = sum(bool(result.not_compiled) for result in results)
+        for reason, programs in classes.items():
+            print(f"    {programs:6} {reason}")
+        print(f"    {not_compiled:6} do not compile under the facade, or fail natively")
+        for reason, programs in outside.most_common():
+            print(f"    {programs:6} of the whole corpus left out: {reason}")
+        if arguments.sample is None:
+            write({"ui": {lane.name: {"scores": total, "classes": classes}}})
+        print("ui: " + " ".join(f"{name}={programs}" for name, programs in total.items()), flush=True)
+        right = right and not total["wrong"] and not total["crash"]
+    return right
+
+
 def main() -> int:
     """Everything that was asked for; 0 when nothing is wrong."""
     lanes, paths = find_lanes(), list(fixture_paths(ROOT / "fixtures" / "crates"))
     parser = argparse.ArgumentParser(prog="./x conformance", description=__doc__)
-    parser.add_argument("--corpus", default="fixtures", choices=["fixtures", "dumps"], help="which (default fixtures)")
+    parser.add_argument("--corpus", default="fixtures", choices=["fixtures", "dumps", "ui"], help="which (default fixtures)")
+    parser.add_argument("--sample", type=int, metavar="N", help="only N of the ui programs, chosen by --seed")
+    parser.add_argument("--seed", type=int, default=1, help="of the sample (default 1)")
+    parser.add_argument("--fresh", action="store_true", help="ui: try again what an earlier run has tried")
     parser.add_argument("--lane", action="append", choices=[lane.name for lane in lanes], help="only this lane")
     parser.add_argument("--fixture", action="append", choices=[path.name for path in paths], help="only this fixture")
     parser.add_argument("--crate", action="append", choices=dumps.crates(), help="only this crate of the dumps")
@@ -129,6 +170,12 @@ def main() -> int:
     chosen = [lane for lane in lanes if arguments.lane is None or lane.name in arguments.lane]
     if "nvptx64" not in {lane.target for lane in lanes}:
         print("no lane for nvptx64: run tools/debian-rustc .toolchains/rust-1.96", file=sys.stderr)
+    if arguments.corpus == "ui":
+        try:
+            return 0 if run_ui(chosen, arguments) else 1
+        except MirgenError as error:
+            print(f"conformance: {error}", file=sys.stderr)
+            return 1
     if arguments.corpus == "dumps":
         return 0 if run_dumps(chosen, arguments) else 1
     return 0 if run_fixtures(chosen, arguments, paths) else 1
