@@ -157,7 +157,9 @@ def main() -> int:
     """Everything that was asked for; 0 when nothing is wrong."""
     lanes, paths = find_lanes(), list(fixture_paths(ROOT / "fixtures" / "crates"))
     parser = argparse.ArgumentParser(prog="./x conformance", description=__doc__)
-    parser.add_argument("--corpus", default="fixtures", choices=["fixtures", "dumps", "ui"], help="which (default fixtures)")
+    parser.add_argument(
+        "--corpus", default="fixtures", choices=["fixtures", "dumps", "ui"], help="which (default fixtures)"
+    )
     parser.add_argument("--sample", type=int, metavar="N", help="only N of the ui programs, chosen by --seed")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (default 1)")
     parser.add_argument("--fresh", action="store_true", help="ui: try again what an earlier run has tried")
