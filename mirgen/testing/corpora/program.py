@@ -35,10 +35,15 @@ Status = Literal["pass", "refused", "wrong", "crash"]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A program: its ``text``, ``edition``, rustc's further ``flags``; ``entries`` are its kernels' names."""
+    """A program: its ``text``, ``edition``, rustc's further ``flags``.
+
+    ``entries`` are its kernels' names; what they are is appended as ``kernels``, of which the native build knows
+    nothing.
+    """
 
     name: str
     text: str
+    kernels: str
     edition: str = "2021"
     flags: Sequence[str] = ()
     entries: Sequence[str] = ("main",)
@@ -79,7 +84,7 @@ class Program:
         self._source, self._toolchain, self._shim, self._work = source, toolchain, shim, work
         self._file = work / "src" / "lib.rs"
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        self._file.write_text(source.text)
+        self._file.write_text(source.text + source.kernels)
 
     def compile(self) -> CargoBuild:
         """Metadata by stock rustc, as the lessons of earlier tries want it.

@@ -55,7 +55,7 @@ class UiTest:
         flags += [f"--cfg={value}" for key, value in directives if key == "cfg"]
         if not any(own in flag for flag in flags for own in _OWN_PROFILE):
             flags.append("-Cdebug-assertions=on")
-        return Source(self.name, text + entry("main", "::std::_finish(main())"), edition, tuple(flags))
+        return Source(self.name, text, entry("main", "::std::_finish(main())"), edition, tuple(flags))
 
 
 def ui_tests(sources: Sources) -> Iterator[UiTest]:
