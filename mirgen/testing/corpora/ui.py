@@ -22,6 +22,7 @@ _OUTSIDE: Final = {
     "aux-codegen-backend": "needs auxiliary crates",
     "proc-macro": "needs auxiliary crates",
     "revisions": "has revisions",
+    "known-bug": "shows a bug of rustc or LLVM",
     "needs-unwind": "unwinds",
     "needs-threads": "has threads",
     "ignore-x86_64": "is for other platforms",
