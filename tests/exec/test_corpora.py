@@ -82,7 +82,7 @@ PROGRAMS = {
         "fn main() { struct S(Box<u8>); impl Drop for S { fn drop(&mut self) { unsafe { N += *self.0 } } }\n"
         "static mut N: u8 = 0; drop(vec![S(Box::new(3)), S(Box::new(4))]); unsafe { assert!(N == 7) } }",
     ),
-    "exits": ("pass", "fn main() { std::process::exit(0) }"),
+    "exits": ("refused", "fn main() { std::process::exit(0) }"),
     "panics": ("wrong", "fn main() { let x = std::hint::black_box(3); assert_eq!(x, 4); }"),
     "fails": ("wrong", 'fn main() -> Result<(), String> { Err(String::from("no")) }'),
     "assembly": ("refused", 'fn main() { unsafe { std::arch::asm!("nop") } }'),
