@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from mirgen.cargo.join import Ambiguous, find_body, group_by_name
+from pathlib import Path
+
+import pytest
+
+from mirgen.cargo.join import TRAIT_MARK, Ambiguous, find_body, group_by_name
 from mirgen.ingest import Header
-from mirgen.mir.ty import AdtTy, FloatTy, FnDefTy, FnSig, IntTy, PointerTy, Ty
+from mirgen.mir.ty import AdtTy, FloatTy, FnDefTy, FnSig, IntTy, PointerTy, TupleTy, Ty
 
 F32 = FloatTy("f32", "k", 32)
 U32 = IntTy("u32", "k", 32, False)
+TUPLE = TupleTy("()", "k", ())
 
 
 def adt(path: str) -> AdtTy:
@@ -131,3 +136,47 @@ def test_what_is_not_known_of_a_signature_may_be_anything() -> None:
     assert find_body(within, "core", group_by_name([own]), blind=True) is own, "core sees no other crate"
     elsewhere = fn("<f32 as num::Lemire>::of", (U32,), F32, crate="k")
     assert find_body(elsewhere, "k", group_by_name([own]), blind=True) is None
+
+
+SOURCE = """\
+macro_rules! shown { ($Trait:ident) => { impl fmt::$Trait for u32 { fn fmt(&self) {} } } }
+impl fmt::Shown for u32 { fn fmt(&self) {} }
+impl u32 { fn fmt(&self) {} }
+trait Shown { fn fmt(&self) {} }
+"""
+
+
+def in_core(file: Path, line: int, head: str, *, at: int = 1, col: int = 1) -> Header:
+    name = f"fmt::<impl at {file}:{line}:{col}: {line}:{col + len(head)}>::fmt"
+    return header(name, ("&'{erased} u32",), "()", line=at)
+
+
+def mark(of: Header, trait: str) -> Header:
+    ty = f"[option::Option<&'{{erased}} (dyn fmt::{trait} + '{{erased}})>; 1]"
+    return Header(f"{of.header}::{TRAIT_MARK}", None, "const", of.line + 1, (), ty)
+
+
+@pytest.mark.parametrize(("wanted", "which"), [("Shown", 0), ("Hidden", 1), ("Other", None)])
+def test_implementations_that_one_macro_wrote_are_told_by_their_marks(
+    tmp_path: Path, wanted: str, which: int | None
+) -> None:
+    file = tmp_path / "fmt.rs"
+    file.write_text(SOURCE)
+    col, text = SOURCE.index("impl") + 1, "impl fmt::$Trait for u32"
+    both = [in_core(file, 1, text, at=at, col=col) for at in (10, 20)]
+    index = group_by_name([both[0], mark(both[0], "Shown"), both[1], mark(both[1], "Hidden")])
+    callee = fn(f"<u32 as std::fmt::{wanted}>::fmt", (ref(U32),), TUPLE, crate="t")
+    assert find_body(callee, "core", index, blind=True) is (None if which is None else both[which])
+
+
+def test_a_type_s_own_method_is_no_trait_s_and_an_implementation_goes_before_the_trait_s_body(tmp_path: Path) -> None:
+    file = tmp_path / "fmt.rs"
+    file.write_text(SOURCE)
+    of_trait = in_core(file, 2, "impl fmt::Shown for u32", at=5)
+    inherent = in_core(file, 3, "impl u32", at=7)
+    default = header("fmt::Shown::fmt", ("&'{erased} Self",), "()", line=9)
+    index = group_by_name([default, of_trait, inherent])
+    method = fn("<u32 as fmt::Shown>::fmt", (ref(U32),), TUPLE, crate="core")
+    assert find_body(method, "core", index, blind=True) is of_trait
+    own = fn("fmt::u32::fmt", (ref(U32),), TUPLE, crate="core")
+    assert find_body(own, "core", index, blind=True) is inherent

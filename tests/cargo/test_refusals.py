@@ -6,9 +6,11 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from mirgen.cargo.overlay import Private, make_overlay
 from mirgen.cargo.queries import Query
-from mirgen.cargo.refusals import at_fault, private_items, unstable_features
+from mirgen.cargo.refusals import at_fault, crates_without_name, private_items, unstable_features
 from mirgen.cargo.unit import UnitRecord
 
 SOURCE = """mod m {
@@ -92,3 +94,23 @@ def test_a_private_method_in_a_file_that_rustc_does_not_show(tmp_path: Path) -> 
 error: aborting due to 1 previous error
 """
     assert private_items(output, unit) == {Private(file, 3, 5)}
+
+
+@pytest.mark.parametrize("edition", ["2015", "2018", "2021"])
+def test_crates_of_the_standard_library_get_the_names_that_questions_use(tmp_path: Path, edition: str) -> None:
+    source = tmp_path / "src"
+    source.mkdir()
+    root = source / "lib.rs"
+    root.write_text("pub fn plain() {}\n")
+    text = "pub fn q<'a>(a: *mut ::alloc::boxed::Box<(dyn for<> ::core::fmt::Debug + 'a)>) {}"
+    queries = [Query("q", ("k", "q"), root, text)]
+
+    def compiled(crates: frozenset[str]) -> str:
+        overlay = make_overlay(root, source, queries, tmp_path / "copies", crates=crates)
+        command = [os.environ.get("RUSTC", "rustc"), f"--edition={edition}", "--crate-type=lib", "--emit=metadata"]
+        command += [f"--out-dir={tmp_path}", str(overlay.root_file)]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+    missing = crates_without_name(compiled(frozenset()))
+    assert missing == {"alloc", "core"} if edition == "2015" else {"alloc"}
+    assert "error" not in compiled(missing)

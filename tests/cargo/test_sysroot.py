@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from mirgen.cargo.join import TRAIT_MARK
 from mirgen.cargo.shim import run_shim
-from mirgen.cargo.sysroot import build_sysroot, inlinable
+from mirgen.cargo.sysroot import build_sysroot, inlinable, readable
 from mirgen.cargo.toolchain import find_shim, probe
 from mirgen.ingest import load_layouts
 
@@ -79,3 +80,35 @@ def test_what_keeps_a_function_from_being_inlined_is_taken_away(tmp_path: Path) 
     assert [before[number].strip() for number in gone] == ["#[inline(never)]", "#[cold]", "#[inline(never)]"]
     assert all(after[number].strip() == "" and len(after[number]) == len(before[number]) for number in gone)
     assert after[14:16] == before[14:16], "a panic keeps its marks"
+
+
+def test_core_says_which_trait_a_macro_implements_and_nothing_moves(tmp_path: Path) -> None:
+    text = """\
+macro_rules! radix {
+    ($Trait:ident for $Int:ident) => {
+        impl fmt::$Trait for $Int {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad("")
+            }
+        }
+        impl fmt::Debug for $Int {
+            fn fmt(&self) {}
+        }
+    };
+}
+impl<A> Compare for A {
+    #[rustc_no_mir_inline]
+    default fn compare(&self) {}
+}
+#[rustc_no_mir_inline]
+fn swap() {}
+"""
+    file = tmp_path / "num.rs"
+    file.write_text(text)
+    (tmp_path / "other.rs").write_text("impl fmt::Debug for u8 { fn fmt(&self) {} }\n")
+    found = readable(tmp_path)
+    assert set(found) == {file}
+    before, after = text.splitlines(), found[file].splitlines()
+    changed = {i: new for i, (old, new) in enumerate(zip(before, after, strict=True), 1) if old != new}
+    mark = f" #[allow(dead_code)] const {TRAIT_MARK}: [Option<&dyn fmt::$Trait>; 1] = [None];"
+    assert changed == {4: before[3] + mark, 14: " " * len(before[13])}

@@ -231,3 +231,25 @@ def test_fast(every_construct: dict[str, Any]) -> None:
     unit = load_mir(data)
     assert time.process_time() - start < 1.5
     assert len(unit.bodies[0].blocks[0].statements) >= 15_000
+
+
+@pytest.mark.parametrize(
+    ("crate", "path", "read"),
+    [
+        ("core", "intrinsics::exact_div::<usize>", "core::intrinsics::exact_div::<usize>"),
+        ("core", "core::intrinsics::exact_div::<usize>", "core::intrinsics::exact_div::<usize>"),
+        ("core", "mem::swap::<u8>", "mem::swap::<u8>"),
+        ("mine", "intrinsics::exact_div::<usize>", "intrinsics::exact_div::<usize>"),
+    ],
+)
+def test_core_s_own_intrinsics_have_the_name_that_they_have_elsewhere(
+    every_construct: dict[str, Any], crate: str, path: str, read: str
+) -> None:
+    """In core they look like functions, and have bodies there that must not be taken for them."""
+    sig: dict[str, Any] = {"inputs": [], "output": 0, "abi": "Rust", "unsafe": False, "variadic": False}
+    types = every_construct["types"]
+    number = len(types)
+    types.append({"kind": "fn_def", "text": f"fn() {{{path}}}", "path": path, "sig": sig})
+    every_construct["crate_name"] = crate
+    loaded = load(every_construct).types[number]
+    assert isinstance(loaded, t.FnDefTy) and loaded.path == read
