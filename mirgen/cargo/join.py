@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from mirgen.cargo.callee import PATH_HEAD, Callee, definition_path, parse_callee, short
 from mirgen.cargo.impl_heads import impl_head, inherent_type
+from mirgen.cargo.overlay import TRAIT_MARK
 from mirgen.cargo.source import SOURCE_WORDS
 from mirgen.ingest import Header
 from mirgen.mir.names import erase_regions, skip_group
@@ -26,8 +27,6 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _PARAM_NUMBER = re.compile(r"/#\d+")
 #: The crates whose items ``std`` exports again.
 BEHIND_STD = ("core", "alloc")
-#: A constant of mirgen's own in a method of an impl that a macro wrote: its type names the trait.
-TRAIT_MARK = "__MIRGEN_TRAIT"
 _MARKED = re.compile(r"\bdyn (?:\w+::)*(\w+)")
 _CLOSED_WORDS = SOURCE_WORDS | {"ValTree", "Leaf"}
 

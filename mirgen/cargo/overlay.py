@@ -15,6 +15,8 @@ from mirgen.errors import InternalError
 
 #: Where what is added to the end of a file stands.
 MODULE = "__mirgen_queries"
+#: A constant that is added to a method of an impl which a macro wrote: its type names the trait.
+TRAIT_MARK = "__MIRGEN_TRAIT"
 _ITEM = re.compile(
     r"(pub(\([^)]*\))?\s+)?(default|const|async|unsafe|extern|mod|fn|struct|enum|union|trait|type|static)\b"
 )

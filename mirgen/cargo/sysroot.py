@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mirgen.cargo.join import TRAIT_MARK
-from mirgen.cargo.overlay import Private, make_overlay, module_file, private_items_of, shares_its_name
+from mirgen.cargo.overlay import TRAIT_MARK, Private, make_overlay, module_file, private_items_of, shares_its_name
 from mirgen.cargo.toolchain import NVPTX_TARGET, Toolchain, cache_dir
 from mirgen.errors import ToolError
 

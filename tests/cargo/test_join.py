@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mirgen.cargo.join import TRAIT_MARK, Ambiguous, find_body, group_by_name
+from mirgen.cargo.join import Ambiguous, find_body, group_by_name
+from mirgen.cargo.overlay import TRAIT_MARK
 from mirgen.ingest import Header
 from mirgen.mir.ty import AdtTy, FloatTy, FnDefTy, FnSig, IntTy, PointerTy, TupleTy, Ty
 

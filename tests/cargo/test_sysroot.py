@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mirgen.cargo.join import TRAIT_MARK
+from mirgen.cargo.overlay import TRAIT_MARK
 from mirgen.cargo.shim import run_shim
 from mirgen.cargo.sysroot import build_sysroot, inlinable, readable
 from mirgen.cargo.toolchain import find_shim, probe
