@@ -36,8 +36,9 @@ _ROOT_EFFORTS = ((), ("--cfg", "mirgen_deep", "--thresholds", "deep"))
 _LEVEL_STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _READ_ALONE = 2
 _DEPENDENCY_EFFORTS = ((), ("--thresholds", "root"))
-#: Each dump of core takes a minute, once per toolchain.
-_STANDARD_EFFORTS = (("--thresholds", "query"),)
+#: Each dump of core takes a minute, once per toolchain.  What is inlined into a generic function may hold constants
+#: that nothing can name any more: the usual dump goes first.
+_STANDARD_EFFORTS = ((), ("--thresholds", "query"))
 
 
 @dataclass(frozen=True, slots=True)
