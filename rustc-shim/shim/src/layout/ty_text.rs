@@ -571,7 +571,7 @@ mod tests {
             ("<T/#0 as core::iter::Iterator>::Item", "generic parameter"),
             ("impl core::marker::Sized", "resolved"),
             ("Opaque(DefId(0:1 ~ a), [])", "resolved"),
-            ("(u32) is 1..", "pattern"),
+            ("(u32) is 1..", "no constant"),
             ("{static a::{closure#0} upvar_tys=() resume_ty=() yield_ty=() return_ty=()}", "coroutine"),
             ("&'a/#0 u8", "region"),
             ("u8 u8", "after the type"),
