@@ -20,6 +20,7 @@ TRAIT_MARK = "__MIRGEN_TRAIT"
 _ITEM = re.compile(
     r"(pub(\([^)]*\))?\s+)?(default|const|async|unsafe|extern|mod|fn|struct|enum|union|trait|type|static)\b"
 )
+_IMPL = re.compile(r"(?:unsafe\s+)?impl\b")
 _OUTLINE = re.compile(r"(?:pub(?:\([^)]*\))?\s+)?mod (\w+);")
 _INNER = re.compile(r"(?:pub\([^)]*\) )?(?:unsafe )?(?:mod|fn|struct|enum|union|trait|type) ")
 
@@ -50,9 +51,6 @@ class Overlay:
         """The shim's flags."""
         flags = ["--overlay", str(self.root_file), str(self.copy), str(self.original)]
         return flags + [part for path in self.changed for part in ("--overlay-file", str(path))]
-
-
-_IMPL = re.compile(r"(?:unsafe\s+)?impl\b")
 
 
 @dataclass(frozen=True, slots=True, order=True)

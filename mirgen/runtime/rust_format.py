@@ -15,8 +15,8 @@ import numpy as np
 from mirgen.runtime.errors import Site
 from mirgen.runtime.rust_values import Address, Character, Float, Group, Hidden, Integer, Text, Value, Words
 from mirgen.targets.host_abi import PLACE
+from mirgen.targets.message_template import Hole, pieces
 
-_PART = re.compile(r"\{\{|\}\}|\{(?P<index>\d*)(?::(?P<spec>[^{}]*|[{}][<^>][^{}]*))?\}")
 _SPEC = re.compile(
     r"(?:(?P<fill>.)?(?P<align>[<^>]))?(?P<sign>[+-])?(?P<alternate>#)?(?P<zero>0(?!\$))?"
     r"(?:(?P<width>\d+)(?P<width_from>\$)?)?(?:\.(?P<precision>\d+)(?P<precision_from>\$)?)?"
@@ -51,20 +51,12 @@ def fill_message(message: str, kinds: Sequence[str] = (), words: Sequence[int] =
         reader.read_place()
         kinds = kinds[1:]
     values = [reader.read(kind) for kind in kinds] if kinds else [Integer(word, 64) for word in words]
-    following = 0
+    return "".join(piece if isinstance(piece, str) else _filled(piece, values) for piece in pieces(message))
 
-    def part(match: re.Match[str]) -> str:
-        nonlocal following
-        if match[0] in ("{{", "}}"):
-            return match[0][0]
-        index = int(match["index"]) if match["index"] else following
-        following += not match["index"]
-        spec = _spec(match["spec"] or "", values)
-        if index >= len(values) or spec is None:
-            return "<value>"
-        return format_value(values[index], spec)
 
-    return _PART.sub(part, message)
+def _filled(hole: Hole, values: Sequence[Value]) -> str:
+    spec = _spec(hole.spec, values)
+    return "<value>" if hole.index >= len(values) or spec is None else format_value(values[hole.index], spec)
 
 
 def place_of(site: Site, words: Sequence[int], text: bytes) -> str | None:

@@ -6,12 +6,12 @@ Widths and alignments are left out; a value that ``printf`` has no words for say
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-_HOLE: Final = re.compile(r"\{\{|\}\}|\{(?P<index>\d*)(?::(?P<spec>(?:[{}][<^>])?[^{}]*))?\}")
+from mirgen.targets.message_template import pieces
+
 _RADIX: Final = {"x": "llx", "X": "llX", "o": "llo"}
 _SIGNED: Final = frozenset({"i8", "i16", "i32", "i64", "isize"})
 _UNSIGNED: Final = frozenset({"u8", "u16", "u32", "u64", "usize"})
@@ -33,28 +33,18 @@ class Printed:
 def printed(message: str, kinds: Sequence[str]) -> Printed:
     """A Rust format string over values of ``kinds`` as one for ``printf``."""
     values: list[tuple[int, Conversion]] = []
-    following = 0
-
-    def part(match: re.Match[str]) -> str:
-        nonlocal following
-        if match[0] in ("{{", "}}"):
-            return match[0][0]
-        index = int(match["index"]) if match["index"] else following
-        following += not match["index"]
-        kind = kinds[index] if index < len(kinds) else "?"
-        found = _conversion(kind, match["spec"] or "")
-        if found is None:
-            return _note(kind)
-        text, how = found
-        values.append((index, how))
-        return text
-
     out: list[str] = []
-    end = 0
-    for match in _HOLE.finditer(message):
-        out += [message[end : match.start()].replace("%", "%%"), part(match)]
-        end = match.end()
-    out.append(message[end:].replace("%", "%%"))
+    for piece in pieces(message):
+        if isinstance(piece, str):
+            out.append(piece.replace("%", "%%"))
+            continue
+        kind = kinds[piece.index] if piece.index < len(kinds) else "?"
+        found = _conversion(kind, piece.spec)
+        if found is None:
+            out.append(_note(kind))
+            continue
+        out.append(found[0])
+        values.append((piece.index, found[1]))
     return Printed("".join(out), tuple(values))
 
 
