@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 from collections.abc import Collection, Mapping, Sequence
@@ -62,6 +63,10 @@ class Private:
     line: int
     col: int
     attribute: str = ""
+
+    def __post_init__(self) -> None:
+        """One spelling of a file: rustc says `core/src/../../portable-simd/..`."""
+        object.__setattr__(self, "file", Path(os.path.normpath(self.file)))
 
 
 def private_item(file: Path, line: int, col: int) -> Private | None:
@@ -140,6 +145,8 @@ def make_overlay(
     changed: list[Path] = []
     for file, own in by_file.items():
         target = copy / file.relative_to(original)
+        if not target.parent.resolve().is_relative_to(copy.resolve()):
+            raise InternalError(f"{file} would be changed where it is, not in a copy")
         text = texts[file] if file in texts else file.read_text(encoding="utf-8")
         text = _inserting(text, own)
         text = _exposing(text, [item for item in exposed if item.file == file], visibility)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mirgen.cargo.overlay import Private, module_file, private_items_of, shares_its_name
+import pytest
+
+from mirgen.cargo.overlay import Private, make_overlay, module_file, private_items_of, shares_its_name
+from mirgen.errors import InternalError
 
 LIB = """mod plain;
 pub(crate) mod from_fn;
@@ -51,3 +54,19 @@ def test_a_module_that_would_be_imported_with_its_function_stays_private(tmp_pat
     assert shares_its_name(Private(lib, 2, 1))
     assert not shares_its_name(Private(lib, 1, 1))
     assert not shares_its_name(Private(lib, 7, 1))
+
+
+def test_only_the_copy_is_written(tmp_path: Path) -> None:
+    """Whatever way a path goes: what stands beside it in the copy are links to the original."""
+    (tmp_path / "library/core").mkdir(parents=True)
+    (tmp_path / "library/simd").mkdir()
+    lib, simd = tmp_path / "library/core/lib.rs", tmp_path / "library/simd/mod.rs"
+    lib.write_text("mod a;\n")
+    simd.write_text("mod b;\n")
+    around = tmp_path / "library/core/../simd/mod.rs"
+    overlay = make_overlay(lib, tmp_path / "library", (), tmp_path / "copies", [Private(around, 1, 1)], "pub")
+    assert (overlay.copy / "simd/mod.rs").read_text() == "pub mod b;\n"
+    assert (lib.read_text(), simd.read_text()) == ("mod a;\n", "mod b;\n")
+    with pytest.raises(InternalError, match="in a copy"):
+        make_overlay(lib, tmp_path / "library", (), tmp_path / "copies", texts={around: "changed"})
+    assert simd.read_text() == "mod b;\n"
