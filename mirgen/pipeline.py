@@ -132,7 +132,7 @@ def read_program(
 def _close(
     build: CargoBuild, options: CargoOptions, kernels: tuple[str, ...], progress: Progress
 ) -> tuple[CargoBuild, ClosedProgram]:
-    progress.status("Reading", f"kernels of {build.root.crate_name} ({build.target})")
+    progress.status("Reading", f"{options.what}s of {build.root.crate_name} ({build.target})")
     with progress.stage("close"):
         again = partial(cargo_build, replace(options, quiet=True))
         made, closed = close_built(build, again, is_intrinsic(), kernels, quiet=options.quiet)
@@ -190,18 +190,20 @@ def build(options: BuildOptions, progress: Progress | None = None) -> BuildResul
     start = time.perf_counter()
     with progress.stage("cargo"):
         made = cargo_build(options.cargo)
-    folder = ArtifactFolder.of(made.output_dir.parent, _profile_folder(options.cargo.profile), made.root.crate_name)
+    # A crate with its tests is another one, and must not replace what was built of the crate.
+    crate = made.root.crate_name + ("-tests" if options.cargo.tests else "")
+    folder = ArtifactFolder.of(made.output_dir.parent, _profile_folder(options.cargo.profile), crate)
     fingerprint = _fingerprint(made, options)
     fresh = _fresh(folder, fingerprint, options.archs)
     if fresh is not None:
-        progress.status("Fresh", f"{len(fresh.kernels)} kernel(s) of {made.root.crate_name}")
+        progress.status("Fresh", f"{len(fresh.kernels)} {options.cargo.what}(s) of {made.root.crate_name}")
         return BuildResult(folder.root / MANIFEST_NAME, fresh, made, progress.times)
     made, closed = _close(made, options.cargo, options.kernels, progress)
     fingerprint = _fingerprint(made, options)
     manifest = _emit(options, made, closed, folder, fingerprint, progress)
     seconds = time.perf_counter() - start
     made_for = ", ".join(options.archs) or "the simulator"
-    progress.status("Finished", f"{len(manifest.kernels)} kernel(s) for {made_for} in {seconds:.2f} s")
+    progress.status("Finished", f"{len(manifest.kernels)} {options.cargo.what}(s) for {made_for} in {seconds:.2f} s")
     return BuildResult(folder.root / MANIFEST_NAME, manifest, made, progress.times)
 
 

@@ -109,7 +109,7 @@ def cargo_build(options: CargoOptions) -> CargoBuild:
         foreign = _foreign(artifacts, units_dir, work / target)
     if foreign:
         raise ToolError("cargo", f"{foreign[0].name} was not compiled as mirgen asked; remove {work}", command=command)
-    units = _units(artifacts, units_dir, package["id"])
+    units = _units(artifacts, units_dir, package["id"], tests=options.tests)
     roots = [unit for unit, is_root in units if is_root]
     if len(roots) != 1:
         raise InvalidInputError(f"cargo compiled {len(roots)} crates of package `{package['name']}`; mirgen needs one")
@@ -252,8 +252,13 @@ def _record(metadata: Path, units_dir: Path) -> Path:
     return units_dir / (metadata.stem.removeprefix("lib") + ".json")
 
 
-def _units(artifacts: list[dict[str, Any]], units_dir: Path, root_package: str) -> list[tuple[Unit, bool]]:
-    """The recorded units of the artifacts; build scripts and proc-macros have none."""
+def _units(
+    artifacts: list[dict[str, Any]], units_dir: Path, root_package: str, *, tests: bool
+) -> list[tuple[Unit, bool]]:
+    """The recorded units of the artifacts, and which is the root; build scripts and proc-macros have none.
+
+    Beside a target's ``tests`` the package's library may have been compiled, for what needs it.
+    """
     units: list[tuple[Unit, bool]] = []
     for artifact in artifacts:
         for name in artifact["filenames"]:
@@ -262,7 +267,7 @@ def _units(artifacts: list[dict[str, Any]], units_dir: Path, root_package: str) 
                 continue
             record = _record(path, units_dir)
             if record.is_file():
-                is_root = artifact["package_id"] == root_package
+                is_root = artifact["package_id"] == root_package and artifact["profile"]["test"] == tests
                 unit = Unit(artifact["target"]["name"].replace("-", "_"), record, path, is_root)
                 units.append((unit, is_root))
     return units

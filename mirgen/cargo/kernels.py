@@ -1,4 +1,4 @@
-"""Finding kernels: the marks that ``#[kernel]`` leaves in a crate's dump."""
+"""Finding kernels and tests: the marks that ``#[kernel]`` and ``#[mirgen::test]`` leave in a crate's dump."""
 
 from __future__ import annotations
 
@@ -10,33 +10,42 @@ from mirgen.cargo.callee import parse_callee
 from mirgen.errors import Diagnostic, UnsupportedError
 from mirgen.ingest import Header
 
-_MARK = re.compile(r"^__mirgen_kernel_(\w+)_L(\d+)$")
+_MARK = re.compile(r"^__mirgen_(kernel|test)_(\w+)_L(\d+)$")
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedKernel:
-    """``levels`` are the tower's functions, shallowest first; ``path`` is the kernel as the user wrote it."""
+    """``levels`` are the tower's functions, shallowest first; ``path`` is the kernel as the user wrote it.
+
+    ``test``: it is a test.  Its name is of its whole path, because tests of several modules share names.
+    """
 
     name: str
     path: str
     levels: tuple[Header, ...]
+    test: bool = False
 
 
 def find_kernels(index: Iterable[Header]) -> tuple[MarkedKernel, ...]:
-    """Kernels in the order of the dump.
+    """Kernels, and tests where the crate was compiled with them, in the order of the dump.
 
     Raises:
         UnsupportedError: two kernels have one name (the PTX entry would be ambiguous).
     """
-    levels: dict[tuple[tuple[str, ...], str], list[tuple[int, Header]]] = {}
+    levels: dict[tuple[tuple[str, ...], str, str], list[tuple[int, Header]]] = {}
     for header in index:
         segments = parse_callee(header.header).segments
         mark = _MARK.match(segments[-1]) if header.kind == "fn" else None
         if mark is not None:
-            levels.setdefault((segments[:-1], mark[1]), []).append((int(mark[2]), header))
+            levels.setdefault((segments[:-1], mark[1], mark[2]), []).append((int(mark[3]), header))
     kernels = [
-        MarkedKernel(name, "::".join((*module, name)), tuple(header for _, header in sorted(found, key=lambda f: f[0])))
-        for (module, name), found in levels.items()
+        MarkedKernel(
+            name if kind == "kernel" else "$".join(("test", *module, name)),
+            "::".join((*module, name)),
+            tuple(header for _, header in sorted(found, key=lambda f: f[0])),
+            kind == "test",
+        )
+        for (module, kind, name), found in levels.items()
     ]
     _refuse_duplicates(kernels)
     return tuple(kernels)

@@ -12,7 +12,8 @@ class CargoOptions:
     """cargo's own selection flags, passed on as they are.
 
     ``target`` chooses what the crates are compiled for: ``nvptx64``, ``host``, or ``auto`` (nvptx64 where its
-    ``core`` can be had, else the host).  ``example`` and ``bin`` select a target instead of the library.
+    ``core`` can be had, else the host).  ``example`` and ``bin`` select a target instead of the library.  ``tests``:
+    the target with ``cfg(test)``, its tests and dev-dependencies.
     """
 
     manifest_path: Path | None = None
@@ -34,6 +35,12 @@ class CargoOptions:
     color: str | None = None
     message_format: Literal["human", "short", "json"] = "human"
     extra: tuple[str, ...] = ()
+    tests: bool = False
+
+    @property
+    def what(self) -> str:
+        """What is looked for in the crate."""
+        return "test" if self.tests else "kernel"
 
     def selection(self) -> list[str]:
         """The flags that decide what is compiled, in cargo's spelling."""
@@ -52,7 +59,13 @@ class CargoOptions:
             flags += ["--features", ",".join(self.features)]
         flags += ["--all-features"] if self.all_features else []
         flags += ["--no-default-features"] if self.no_default_features else []
-        flags += ["--profile", self.profile]
+        if self.tests:
+            # The only profile with which `cargo check` compiles one target's tests.
+            flags += ["--profile", "test"]
+            if self.profile not in ("dev", "test"):
+                flags += ["--config", f'profile.test.inherits="{self.profile}"']
+        else:
+            flags += ["--profile", self.profile]
         return flags + self.resolution()
 
     def resolution(self) -> list[str]:

@@ -1,21 +1,22 @@
-"""Exit codes are an API (docs/cli.md): 0 ok, 1 internal, 2 usage, 101 rustc, 102 cargo metadata, 103 refused by
-mirgen, 104 CUDA tool, 105 device, 110 output."""
+"""Exit codes are an API (docs/cli.md): 0 ok, 1 internal, 2 usage, 4 no tests, 100 failed tests, 101 rustc, 102 cargo
+metadata, 103 refused by mirgen, 104 CUDA tool, 105 device, 110 output."""
 
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from mirgen.diagnostics import MessageFormat, Palette, Renderer, SourceMap, report, wants_colour
-from mirgen.errors import Diagnostic, InvalidInputError, Location, MirgenError, ToolError, UnsupportedError
+from mirgen.errors import Diagnostic, InvalidInputError, MirgenError, ToolError, UnsupportedError
 from mirgen.runtime.errors import DeviceError, OutputError
 
 OK = 0
 INTERNAL = 1
 USAGE = 2
+NO_TESTS = 4
+TESTS_FAILED = 100
 RUSTC = 101
 METADATA = 102
 REFUSED = 103
@@ -26,7 +27,6 @@ INTERRUPTED = 130
 
 _RUST_TOOLS = frozenset({"rustc", "cargo", "rust-src", "mirgen-rustc", "mirgen"})
 _DEVICE_TOOLS = frozenset({"simulator", "device", "driver", "cuda driver", "cuda"})
-_PLACE = re.compile(r"^(?P<file>.*):(?P<line>\d+):(?P<col>\d+)$")
 
 
 def exit_code(error: MirgenError) -> int:
@@ -96,14 +96,7 @@ def _more(error: UnsupportedError) -> str:
 
 def _device(error: DeviceError, renderer: Renderer, form: MessageFormat) -> str:
     """A kernel that failed: the place in its source, as for any other error; kernel, block and thread."""
-    match = _PLACE.match(error.location or "")
-    at = None
-    if match is not None:
-        line, col = int(match["line"]), int(match["col"])
-        at = Location(match["file"], line, col, line, col + 1)
-    notes = [f"in kernel `{error.kernel}`" + "".join(_index(w, v) for w, v in _indices(error))]
-    notes += [f"at {error.location}"] if error.location and match is None else []
-    diagnostic = Diagnostic("", error.message, at, notes=notes)
+    diagnostic = error.diagnostic()
     match form:
         case "human":
             return renderer.human(diagnostic)
@@ -113,9 +106,11 @@ def _device(error: DeviceError, renderer: Renderer, form: MessageFormat) -> str:
             return renderer.json(diagnostic)
 
 
-def _indices(error: DeviceError) -> list[tuple[str, tuple[int, int, int] | None]]:
-    return [("block", error.block), ("thread", error.thread)]
-
-
-def _index(what: str, value: tuple[int, int, int] | None) -> str:
-    return "" if value is None else f", {what} ({value[0]}, {value[1]}, {value[2]})"
+def check_writable(path: Path) -> None:
+    """Refuses a file that cannot be written before a long run instead of after it."""
+    folder = path.parent
+    while not folder.exists():
+        folder = folder.parent
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        reason = "is a folder" if path.is_dir() else f"{folder} is no folder that can be written to"
+        raise OutputError(f"{path}: cannot be written: {reason}")

@@ -26,6 +26,7 @@ COMMANDS = {
     "build": "Compile the kernels of a crate to PTX and cubin",
     "check": "Check that kernels can be compiled, without making artefacts",
     "run": "Launch one kernel, on the simulator or a GPU",
+    "test": "Run the tests of a crate, on the simulator or elsewhere",
     "asm": "Show SASS, PTX, LLVM IR or MIR of a kernel",
     "explain": "Explain an error code",
     "doctor": "Say what is installed and what is missing",

@@ -22,8 +22,8 @@ Settings and exit codes are in [cli.md](cli.md). `python -m mirgen.cli.reference
 _SHARED = """\
 ## Shared flags
 
-`build`, `check`, `run` and `asm` take cargo's flags, under cargo's names; what stands after `--` goes to cargo as it
-is. The flags of the first table are for `build`, `run` and `asm`.
+`build`, `check`, `run`, `test` and `asm` take cargo's flags, under cargo's names; what stands after `--` goes to cargo
+as it is. The flags of the first table are for `build`, `run`, `test` and `asm`.
 """
 
 _Records = dict[str, list[tuple[str, str]]]

@@ -8,10 +8,12 @@ import sys
 from mirgen.diagnostics.colour import Palette, wants_colour
 
 _WIDTH = 12
+_DOUBTFUL = frozenset({"Warning", "SKIP"})
+_BAD = frozenset({"FAIL", "TIMEOUT"})
 
 
 def status_line(verb: str, rest: str) -> str:
-    """``verb`` (yellow for ``Warning``, else green) and ``rest``, for stderr."""
+    """``verb`` (green, but for those that tell of no good) and ``rest``, for stderr."""
     colours = Palette(wants_colour(sys.stderr, os.environ))
-    padded = verb.rjust(_WIDTH)
-    return f"{colours.warning(padded) if verb == 'Warning' else colours.note(padded)} {rest}"
+    paint = colours.warning if verb in _DOUBTFUL else colours.error if verb in _BAD else colours.note
+    return f"{paint(verb.rjust(_WIDTH))} {rest}"

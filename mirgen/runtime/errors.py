@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from mirgen.errors import InvalidInputError, MirgenError
+from mirgen.errors import Diagnostic, InvalidInputError, Location, MirgenError
+
+_PLACE = re.compile(r"^(?P<file>.*):(?P<line>\d+):(?P<col>\d+)$")
 
 Dim3 = tuple[int, int, int]
 
@@ -62,6 +65,20 @@ class DeviceError(MirgenError):
         self.block = block
         self.thread = thread
         self.location = location
+
+    def diagnostic(self, what: str | None = None) -> Diagnostic:
+        """In the shape of a compiler's message: the place in the source, then ``what`` failed (the kernel), block and
+        thread."""
+        match = _PLACE.match(self.location or "")
+        at = None
+        if match is not None:
+            line, col = int(match["line"]), int(match["col"])
+            at = Location(match["file"], line, col, line, col + 1)
+        indices = [("block", self.block), ("thread", self.thread)]
+        where = "".join(f", {name} {_dim(value)}" for name, value in indices if value is not None)
+        notes = [f"in {what or f'kernel `{self.kernel}`'}{where}"]
+        notes += [f"at {self.location}"] if self.location and match is None else []
+        return Diagnostic("", self.message, at, notes=notes)
 
 
 class KernelPanicError(DeviceError):

@@ -35,9 +35,12 @@ def shell(tmp_path: Path) -> Shell:
 
 @pytest.mark.slow
 def test_the_quick_start_works_as_it_stands(shell: Shell) -> None:
+    """And the guide to tests, in the crate that it leaves."""
     todo = steps((ROOT / "docs" / "quickstart.md").read_text())
     assert len(todo) > 10
-    for step in todo:
+    more = steps((ROOT / "docs" / "testing.md").read_text())
+    assert len(more) > 5
+    for step in (*todo, *more):
         shell.run(step)
 
 

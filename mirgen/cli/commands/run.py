@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirgen.cli.command import CargoCommand, option
+from mirgen.cli.exit import check_writable
 from mirgen.cli.flags import build_flags, build_options, progress_of
 from mirgen.cli.listings import alone_if_need_be
 from mirgen.cli.summary import shown
@@ -20,7 +21,6 @@ from mirgen.diagnostics import status_line
 from mirgen.errors import InvalidInputError
 from mirgen.pipeline import BuildOptions, Progress, build
 from mirgen.runtime import Kernel, LaunchConfig, Module, SimOptions
-from mirgen.runtime.errors import OutputError
 from mirgen.runtime.loading import module_of, options_from_environment
 from mirgen.runtime.runner import parse_assignment, run_kernel
 
@@ -83,7 +83,7 @@ def command(
     given = _assignments(arguments, "--arg")
     files = {name: Path(path) for name, path in _assignments(outputs, "--out").items()}
     for path in files.values():
-        _check_writable(path)
+        check_writable(path)
     device = device or os.environ.get("MIRGEN_DEVICE") or "sim"
     quiet: bool = flags["quiet"]
     module = _module(
@@ -162,16 +162,6 @@ def _assignments(words: tuple[str, ...], flag: str) -> dict[str, str]:
             raise InvalidInputError(f"`{name}` is given twice", flag)
         found[name] = value
     return found
-
-
-def _check_writable(path: Path) -> None:
-    """Refuses a file that cannot be written before a long run instead of after it."""
-    folder = path.parent
-    while not folder.exists():
-        folder = folder.parent
-    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        reason = "is a folder" if path.is_dir() else f"{folder} is no folder that can be written to"
-        raise OutputError(f"{path}: cannot be written: {reason}")
 
 
 def _dims(extent: tuple[int, ...]) -> str:

@@ -40,7 +40,7 @@ pub mod thread;
 
 pub use block::{BlockLeader, BlockThread};
 pub use disjoint::Disjoint;
-pub use mirgen_macros::kernel;
+pub use mirgen_macros::{kernel, test};
 pub use param::KernelParam;
 pub use plain::Plain;
 pub use shared::Shared;
@@ -54,6 +54,11 @@ pub mod prelude {
     pub use crate::{
         block, grid, kernel, math, thread, trap, BlockLeader, BlockThread, Plain, ThreadIndex,
     };
+
+    /// For `#[mirgen::test]`: by itself `test` is Rust's own.
+    pub mod mirgen {
+        pub use crate::{kernel, test};
+    }
 }
 
 /// Stops the whole grid at once, as a panic does, but without a message. PTX `trap`.
@@ -76,4 +81,20 @@ macro_rules! __mirgen_only {
 #[macro_export]
 macro_rules! __mirgen_only {
     ($($item:item)*) => {};
+}
+
+/// The opposite of `__mirgen_only!`. For the expansion of [`test`](macro@test); not a public interface.
+#[cfg(mirgen)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __mirgen_never {
+    ($($item:item)*) => {};
+}
+
+/// The opposite of `__mirgen_only!`. For the expansion of [`test`](macro@test); not a public interface.
+#[cfg(not(mirgen))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __mirgen_never {
+    ($($item:item)*) => { $($item)* };
 }

@@ -9,10 +9,10 @@ use syn::{
 
 /// Errors found so far.
 #[derive(Default)]
-struct Errors(Option<Error>);
+pub(crate) struct Errors(Option<Error>);
 
 impl Errors {
-    fn add(&mut self, at: impl ToTokens, message: &str) {
+    pub(crate) fn add(&mut self, at: impl ToTokens, message: &str) {
         let error = Error::new_spanned(at, message);
         match &mut self.0 {
             Some(errors) => errors.combine(error),
@@ -20,7 +20,7 @@ impl Errors {
         }
     }
 
-    fn finish(self) -> Result<()> {
+    pub(crate) fn finish(self) -> Result<()> {
         self.0.map_or(Ok(()), Err)
     }
 }

@@ -18,11 +18,11 @@ pub(crate) fn kernel(options: &Options, mut function: ItemFn) -> TokenStream {
     let cfgs: Vec<Attribute> = function
         .attrs
         .iter()
-        .filter(|attr| attr.path().is_ident("cfg"))
+        .filter(|attr| is_cfg(attr))
         .cloned()
         .collect();
     let check = parameters_are_allowed(options, &function, &cfgs);
-    let tower = tower(&function, &cfgs);
+    let tower = tower(&function, &cfgs, Mark::Kernel);
     function.attrs.push(syn::parse_quote!(#[inline]));
     function.attrs.push(syn::parse_quote!(#[allow(dead_code)]));
     let device = &options.device;
@@ -31,6 +31,18 @@ pub(crate) fn kernel(options: &Options, mut function: ItemFn) -> TokenStream {
         #check
         #device::__mirgen_only! { #tower }
     }
+}
+
+/// Whether an attribute decides if the function exists: what belongs to it must exist with it.
+pub(crate) fn is_cfg(attr: &Attribute) -> bool {
+    attr.path().is_ident("cfg")
+}
+
+/// What the tower's names say of the function.
+#[derive(Clone, Copy)]
+pub(crate) enum Mark {
+    Kernel,
+    Test,
 }
 
 /// The parameters that are typed, which after the checks are all.
@@ -64,8 +76,12 @@ fn parameters_are_allowed(options: &Options, function: &ItemFn, cfgs: &[Attribut
     }
 }
 
-/// `__mirgen_kernel_<name>_L1` calls the kernel, `_L2` calls `_L1`, and so on.
-fn tower(function: &ItemFn, cfgs: &[Attribute]) -> TokenStream {
+/// `__mirgen_kernel_<name>_L1` calls the kernel, `_L2` calls `_L1`, and so on; of a test it is `__mirgen_test_<name>_L1`.
+pub(crate) fn tower(function: &ItemFn, cfgs: &[Attribute], mark: Mark) -> TokenStream {
+    let (kind, only) = match mark {
+        Mark::Kernel => ("kernel", None),
+        Mark::Test => ("test", Some(quote! { #[cfg(test)] })),
+    };
     let name = &function.sig.ident;
     let generics = &function.sig.generics;
     let where_clause = &generics.where_clause;
@@ -83,7 +99,7 @@ fn tower(function: &ItemFn, cfgs: &[Attribute]) -> TokenStream {
     let mut callee = name.clone();
     for level in 1..=DEEP_LEVELS {
         let deep = (level > LEVELS).then(|| quote! { #[cfg(mirgen_deep)] });
-        let caller = format_ident!("__mirgen_kernel_{}_L{}", name.unraw(), level, span = at);
+        let caller = format_ident!("__mirgen_{}_{}_L{}", kind, name.unraw(), level, span = at);
         let call = quote_spanned! { at=> #callee(#(#args),*) };
         let body = if unsafety.is_some() {
             quote! { unsafe { #call } }
@@ -93,6 +109,7 @@ fn tower(function: &ItemFn, cfgs: &[Attribute]) -> TokenStream {
         let result = quote_spanned! { at=> -> () };
         levels.extend(quote! {
             #(#cfgs)*
+            #only
             #deep
             #[doc(hidden)]
             #[inline]

@@ -5,6 +5,7 @@ use proc_macro::TokenStream;
 mod check;
 mod expand;
 mod options;
+mod test;
 
 /// Makes a function a kernel: an entry point of the GPU.
 ///
@@ -49,4 +50,43 @@ fn kernel_or_error(
         .and_then(|item| check::function(item).map_err(with_item))?;
     check::kernel(&function).map_err(with_item)?;
     Ok(expand::kernel(&options, function))
+}
+
+/// Makes a function a test that `cargo mirgen test` runs: on the simulator, on a GPU, natively.
+///
+/// ```ignore
+/// #[cfg(test)]
+/// mod tests {
+///     use super::*;
+///
+///     #[mirgen::test]
+///     fn halves() {
+///         assert_eq!(half(8), 4);
+///     }
+///
+///     #[mirgen::test(grid = 2, block = 64)]
+///     #[should_panic(expected = "out of bounds")]
+///     fn every_thread_runs_it() {
+///         let array = [1; 100];
+///         assert_eq!(array[thread::index_1d().get()], 1);
+///     }
+/// }
+/// ```
+///
+/// The options are `grid`, `block` (one thread, where they are left out) and `crate`, as for [`macro@kernel`]. `#[should_panic]` and `#[ignore]` mean
+/// what they mean for Rust's own tests. A test takes no argument; one of a grid may take `Shared<[T; N]>`.
+///
+/// A test without `grid` and `block` is also an ordinary `#[test]`, for `cargo test`; it cannot use indices and barriers. One with them is compiled there
+/// and counted as ignored.
+#[proc_macro_attribute]
+pub fn test(args: TokenStream, item: TokenStream) -> TokenStream {
+    let expand = || test::test(&syn::parse(args)?, syn::parse(item.clone())?);
+    match expand() {
+        Ok(tokens) => tokens.into(),
+        Err(error) => {
+            let mut tokens = TokenStream::from(error.into_compile_error());
+            tokens.extend(item);
+            tokens
+        }
+    }
 }

@@ -79,7 +79,7 @@ impl Recording {
         else {
             return Ok(None);
         };
-        let mut expanded = expand(rest.to_vec())?;
+        let mut expanded = library_of_tests(expand(rest.to_vec())?);
         let overlay = overlay(&expanded)?;
         if let Some(overlay) = &overlay {
             overlay.redirect(&mut expanded);
@@ -158,6 +158,19 @@ impl Recording {
     }
 }
 
+/// A crate's tests as a library: `cfg(test)` holds, there is no harness, and `#[test]` functions are gone.
+///
+/// What only those use is unused now, so that lints say nothing here.
+fn library_of_tests(args: Vec<String>) -> Vec<String> {
+    let parsed = Args::parse(&args);
+    if !parsed.has_flag("--test") {
+        return args;
+    }
+    let mut args = parsed.without(&["--test", "--crate-type", "--cap-lints"]).to_vec();
+    args.extend(["--crate-type", "lib", "--cfg", "test", "--cap-lints", "allow"].map(str::to_owned));
+    args
+}
+
 /// The copy of its sources that a crate is to be compiled from, if `MIRGEN_OVERLAYS` (JSON: root file to copy) has one.
 fn overlay(args: &[String]) -> Result<Option<SourceCopy>> {
     let Some(map) = std::env::var_os("MIRGEN_OVERLAYS").filter(|path| !path.is_empty()) else { return Ok(None) };
@@ -227,6 +240,18 @@ mod tests {
         assert!(out.starts_with("/t/a.d: src/lib.rs /w/my\\ units/a.json\n"));
         assert!(out.contains("# env-dep:A=1\n"));
         assert!(out.contains("# env-dep:MIRGEN_STAMP\n"));
+    }
+
+    #[test]
+    fn tests_become_a_library() {
+        let args = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let plain = args("--crate-name a src/lib.rs --crate-type lib");
+        assert_eq!(library_of_tests(plain.clone()), plain);
+        let tests = Args::parse(&library_of_tests(args("--crate-name a src/lib.rs --test --cfg x --cap-lints warn")));
+        assert!(!tests.has_flag("--test"));
+        assert_eq!(tests.crate_types().collect::<Vec<_>>(), ["lib"]);
+        assert_eq!(tests.values("--cfg").collect::<Vec<_>>(), ["x", "test"]);
+        assert_eq!(tests.values("--cap-lints").collect::<Vec<_>>(), ["allow"]);
     }
 
     #[test]
