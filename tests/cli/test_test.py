@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from mirgen.errors import Diagnostic, ToolError
+from mirgen.testing.suite.launching import DeviceProcess
+from mirgen.testing.suite.marks import CrateTest
+from mirgen.testing.suite.verdict import Ended, Panic, judge
 from tests.cli.support import PRELUDE, Done, Mirgen, make_crate
 
 pytestmark = pytest.mark.slow
@@ -227,6 +232,55 @@ def test_what_is_only_assembled_has_not_passed(mirgen: Mirgen, suite: Path) -> N
     said = lines(done.err)
     assert "ASSEMBLED             suite::tests::odd: llvm sm_80, llvm sm_100, nvvm sm_80, nvvm sm_100" in said
     assert said[-1] == "Summary 0 tests run: 0 passed, 0 failed, 2 assembled, 0 skipped, 11 filtered out"
+
+
+def test_on_a_device_each_that_fails_takes_its_process_with_it(mirgen: Mirgen, suite: Path) -> None:
+    """What a GPU stopped is of no use any more; the simulator stands for one here."""
+    names = ("tests::wrong", "tests::halves", "tests::wild")
+    assert mirgen.build(*names, "--exact", "--no-run", "-q", cwd=suite, verb="test").code == 0
+    manifest = mirgen.target / "mirgen" / "debug" / "suite-tests" / "manifest.json"
+    process = DeviceProcess(manifest, "sim", 60.0)
+    try:
+        ended = [process.launch(a_test(name)) for name in ("halves", "wrong", "halves", "wild", "nowhere", "halves")]
+    finally:
+        process.stop()
+    assert [end == Ended(end.seconds) for end in ended] == [True, False, True, False, False, True]
+    assert ended[1].panic is not None and (ended[1].panic.message or "").endswith("told you\n  left: 4\n right: 5")
+    assert ended[3].trouble and "no kernel" in str(ended[4].error)
+
+
+def a_test(name: str) -> CrateTest:
+    return CrateTest("suite", f"test$tests${name}", f"tests::{name}", False, (1, 1, 1), (1, 1, 1), None, None)
+
+
+def ended_in(message: str | None, location: str = "src/lib.rs:1:1") -> Ended:
+    return Ended(0.1, Panic(message, location, Diagnostic("", message or "a trap")))
+
+
+@pytest.mark.parametrize(
+    ("should_panic", "ended", "native", "status", "why"),
+    [
+        (None, Ended(0.1), None, "pass", ""),
+        (None, ended_in("x"), None, "fail", "x"),
+        ("", ended_in("x"), None, "pass", ""),
+        ("", ended_in(None), None, "pass", ""),
+        ("x", ended_in(None), None, "fail", "the panic's message is not known in this lane"),
+        ("y", ended_in("x"), None, "fail", "panic did not contain expected string"),
+        ("", Ended(0.1), None, "fail", "test did not panic as expected"),
+        ("", ended_in("x"), ended_in("x"), "pass", ""),
+        ("", ended_in("x"), ended_in("y"), "fail", "this is not what the native build does"),
+        ("", ended_in("x", "a.rs:1:1"), ended_in("x", "a.rs:1:2"), "fail", "this is not what the native build does"),
+        ("", ended_in("is <value of type P>"), ended_in("is P(1)"), "pass", ""),
+        (None, Ended(0.1), ended_in("x"), "fail", "this is not what the native build does"),
+        (None, Ended(0.1), Ended(0.2), "pass", ""),
+        (None, Ended(0.1, trouble=(Diagnostic("", "late"),), timed_out=True), None, "timeout", "late"),
+        (None, Ended(0.1, error=ToolError("ptxas", "no")), None, "fail", "ptxas: no"),
+        ("", Ended(0.1, assembled="llvm sm_90"), ended_in("x"), "assembled", "llvm sm_90"),
+    ],
+)  # fmt: skip
+def test_verdicts(should_panic: str | None, ended: Ended, native: Ended | None, status: str, why: str) -> None:
+    run = judge(replace(a_test("a"), should_panic=should_panic), "sim", ended, native)
+    assert (run.status, run.why) == (status, why)
 
 
 def test_messages_as_json(mirgen: Mirgen, suite: Path) -> None:

@@ -13,7 +13,7 @@ from mirgen.link import Worker, assemble, compile_ptx, find_arch, find_tool
 from mirgen.pipeline import BuildOptions, BuildResult, Progress, build
 from mirgen.runtime.loading import module_of, options_from_environment
 from mirgen.testing.suite.launching import DeviceProcess, launch
-from mirgen.testing.suite.marks import Test
+from mirgen.testing.suite.marks import CrateTest
 from mirgen.testing.suite.native import NativeTests, build_native
 from mirgen.testing.suite.verdict import Ended, Run, judge
 
@@ -38,9 +38,9 @@ class Session:
     progress: Progress
     timeout: float | None
     device: str = "cuda:0"
-    native: dict[Test, Ended] = field(default_factory=dict[Test, Ended])
+    native: dict[CrateTest, Ended] = field(default_factory=dict[CrateTest, Ended])
 
-    def runs(self, lane: LaneName, tests: Sequence[Test]) -> Iterator[Run]:
+    def runs(self, lane: LaneName, tests: Sequence[CrateTest]) -> Iterator[Run]:
         """Every test in ``lane``, in order; compiled together, or apart where some are refused."""
         if not tests:
             return
@@ -53,12 +53,12 @@ class Session:
                 yield from self._on_gpu(tests)
             case _:
 
-                def simulated(made: BuildResult, group: Sequence[Test]) -> Iterator[Ended]:
+                def simulated(made: BuildResult, group: Sequence[CrateTest]) -> Iterator[Ended]:
                     return self._simulated(lane, made, group)
 
                 yield from self._groups(lane, tests, lambda group: self._build(group, ()), simulated)
 
-    def prepare(self, lane: LaneName, tests: Sequence[Test]) -> None:
+    def prepare(self, lane: LaneName, tests: Sequence[CrateTest]) -> None:
         """Only compiles.
 
         Raises:
@@ -75,7 +75,7 @@ class Session:
     def _native_build(self) -> NativeTests:
         return build_native(self.options.cargo, self.made.package_dir, self.timeout)
 
-    def _natively(self, tests: Sequence[Test]) -> Iterator[Run]:
+    def _natively(self, tests: Sequence[CrateTest]) -> Iterator[Run]:
         program = self._native_build()
         for test in tests:
             if test.shaped:
@@ -86,13 +86,13 @@ class Session:
 
     # ---- compiled ----------------------------------------------------------------------------------------
 
-    def _build(self, tests: Sequence[Test], archs: tuple[str, ...]) -> BuildResult:
+    def _build(self, tests: Sequence[CrateTest], archs: tuple[str, ...]) -> BuildResult:
         kernels = tuple(test.symbol for test in tests)
         return build(replace(self.options, archs=archs, kernels=kernels), self.progress)
 
     def _groups(
-        self, lane: LaneName, tests: Sequence[Test], compiled: Callable[[Sequence[Test]], _Made],
-        ends: Callable[[_Made, Sequence[Test]], Iterator[Ended]],
+        self, lane: LaneName, tests: Sequence[CrateTest], compiled: Callable[[Sequence[CrateTest]], _Made],
+        ends: Callable[[_Made, Sequence[CrateTest]], Iterator[Ended]],
     ) -> Iterator[Run]:  # fmt: skip
         """How those tests end that can be ``compiled``; of others each half is tried, and one alone has failed."""
         try:
@@ -111,7 +111,7 @@ class Session:
         for test, ended in zip(tests, ends(made, tests), strict=True):
             yield judge(test, lane, ended, self.native.get(test))
 
-    def _simulated(self, lane: LaneName, made: BuildResult, tests: Sequence[Test]) -> Iterator[Ended]:
+    def _simulated(self, lane: LaneName, made: BuildResult, tests: Sequence[CrateTest]) -> Iterator[Ended]:
         options = replace(options_from_environment(), timeout=self.timeout)
         if lane in _LEVELS:
             options = replace(options, opt_level=_LEVELS[lane])
@@ -125,7 +125,7 @@ class Session:
 
         return (architecture(self.device),)
 
-    def _on_gpu(self, tests: Sequence[Test]) -> Iterator[Run]:
+    def _on_gpu(self, tests: Sequence[CrateTest]) -> Iterator[Run]:
         try:
             archs = self._gpu()
         except ToolError as error:
@@ -133,22 +133,22 @@ class Session:
             return
         yield from self._groups("gpu", tests, lambda group: self._build(group, archs), self._in_process)
 
-    def _in_process(self, made: BuildResult, tests: Sequence[Test]) -> Iterator[Ended]:
+    def _in_process(self, made: BuildResult, tests: Sequence[CrateTest]) -> Iterator[Ended]:
         with _stopped(DeviceProcess(made.manifest_path, self.device, self.timeout)) as process:
             for test in tests:
                 yield process.launch(test)
 
-    def _assembled(self, tests: Sequence[Test]) -> Iterator[Run]:
+    def _assembled(self, tests: Sequence[CrateTest]) -> Iterator[Run]:
         if find_tool("ptxas") is None:
             yield from (Run(test, "ptx", "skip", why="ptxas is not installed") for test in tests)
             return
 
-        def ends(tools: str, group: Sequence[Test]) -> Iterator[Ended]:
+        def ends(tools: str, group: Sequence[CrateTest]) -> Iterator[Ended]:
             return (Ended(0.0, assembled=tools) for _ in group)
 
         yield from self._groups("ptx", tests, self._by_both, ends)
 
-    def _by_both(self, tests: Sequence[Test]) -> str:
+    def _by_both(self, tests: Sequence[CrateTest]) -> str:
         """Through LLVM and ptxas, and through libNVVM where it is installed; what was done."""
         made = self._build(tests, self.options.archs)
         done = [f"llvm {artifact.arch}" for artifact in made.manifest.artifacts]

@@ -17,14 +17,14 @@ from mirgen.runtime.dims import LaunchConfig
 from mirgen.runtime.errors import DeviceError, KernelPanicError, KernelTimeoutError, KernelTrapError
 from mirgen.runtime.loading import module_of
 from mirgen.runtime.module import Module
-from mirgen.testing.suite.marks import Test
+from mirgen.testing.suite.marks import CrateTest
 from mirgen.testing.suite.verdict import Ended, Panic
 
 #: Seconds that a process gets to start and to open its device, on top of a test's own.
 _START: Final = 60.0
 
 
-def launch(module: Module, test: Test) -> Ended:
+def launch(module: Module, test: CrateTest) -> Ended:
     """Runs the test to its end."""
     start = time.perf_counter()
     try:
@@ -36,7 +36,7 @@ def launch(module: Module, test: Test) -> Ended:
     return Ended(time.perf_counter() - start)
 
 
-def _stopped(error: DeviceError, test: Test, device: str, seconds: float) -> Ended:
+def _stopped(error: DeviceError, test: CrateTest, device: str, seconds: float) -> Ended:
     shown = error.diagnostic(f"test `{test.path}`")
     if isinstance(error, KernelPanicError):
         return Ended(seconds, Panic(error.message, error.location, shown))
@@ -55,7 +55,7 @@ class DeviceProcess:
     timeout: float | None
     _running: tuple[SpawnProcess, Connection] | None = field(default=None, init=False)
 
-    def launch(self, test: Test) -> Ended:
+    def launch(self, test: CrateTest) -> Ended:
         """Runs the test to its end, or to its time's."""
         process, connection = self._running or self._start()
         start = time.perf_counter()
@@ -99,7 +99,7 @@ def _serve(connection: Connection, manifest: Path, device: str) -> None:
     module: Module | None = None
     with suppress(EOFError, OSError):
         while True:
-            test: Test = connection.recv()
+            test: CrateTest = connection.recv()
             try:
                 module = module or module_of(load_manifest(manifest), manifest.parent, device)
                 connection.send(launch(module, test))

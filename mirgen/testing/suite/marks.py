@@ -19,7 +19,7 @@ Dim3 = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class CrateTest:
     """``symbol`` is its name as a kernel, ``path`` its Rust path in the crate.
 
     ``shaped``: it is one of a grid, which only mirgen can run.  ``should_panic`` and ``ignored`` are the attributes'
@@ -41,7 +41,7 @@ class Test:
         return f"{self.crate}::{self.path}"
 
 
-def find_tests(build: CargoBuild) -> tuple[Test, ...]:
+def find_tests(build: CargoBuild) -> tuple[CrateTest, ...]:
     """The tests of the root crate of a build with tests, in the order of its sources' modules.
 
     Raises:
@@ -78,9 +78,9 @@ def _literal(body: Body, dump: CrateDump) -> str:
     raise InternalError(f"`{body.header}` returns no literal")
 
 
-def _test(crate: str, kernel: MarkedKernel, text: str) -> Test:
+def _test(crate: str, kernel: MarkedKernel, text: str) -> CrateTest:
     said = cast("dict[str, Any]", json.loads(text))
-    return Test(
+    return CrateTest(
         crate, kernel.name, kernel.path, said["shaped"], _dim3(said["grid"]), _dim3(said["block"]),
         said["should_panic"], said["ignored"],
     )  # fmt: skip

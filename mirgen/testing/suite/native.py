@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 from mirgen.cargo.options import CargoOptions
 from mirgen.cargo.toolchain import find_program, find_toolchain
 from mirgen.errors import Diagnostic, Location, ToolError
-from mirgen.testing.suite.marks import Test
+from mirgen.testing.suite.marks import CrateTest
 from mirgen.testing.suite.verdict import Ended, Panic
 
 _PANIC: Final = re.compile(
@@ -35,7 +35,7 @@ class NativeTests:
     folder: Path
     timeout: float | None
 
-    def run(self, test: Test) -> Ended:
+    def run(self, test: CrateTest) -> Ended:
         """One test, in a process of its own."""
         command = [str(self.program), test.path, "--exact", "--include-ignored", "--nocapture", "--test-threads=1"]
         environment = {**os.environ, "RUST_BACKTRACE": "0"}
@@ -54,7 +54,7 @@ class NativeTests:
         return Ended(seconds, _panic(test, done.stderr), output=output)
 
 
-def _panic(test: Test, said: str) -> Panic | None:
+def _panic(test: CrateTest, said: str) -> Panic | None:
     """What the harness tells of a panic, whether the test was to panic or not."""
     match = _PANIC.search(said)
     if match is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from mirgen.testing.suite.marks import Test
+from mirgen.testing.suite.marks import CrateTest
 
 Ignored = Literal["skip", "only", "include"]
 
@@ -28,12 +28,12 @@ class Filters:
 class Selection:
     """``ignored`` are those that would run but for their attribute; ``filtered_out`` is how many others there are."""
 
-    chosen: tuple[Test, ...]
-    ignored: tuple[Test, ...]
+    chosen: tuple[CrateTest, ...]
+    ignored: tuple[CrateTest, ...]
     filtered_out: int
 
 
-def select(tests: Sequence[Test], filters: Filters) -> Selection:
+def select(tests: Sequence[CrateTest], filters: Filters) -> Selection:
     """Divides ``tests`` into those that run and others."""
     named = [test for test in tests if _is_named(test, filters)]
     if filters.ignored == "only":
@@ -46,11 +46,11 @@ def select(tests: Sequence[Test], filters: Filters) -> Selection:
     return Selection(tuple(chosen), tuple(ignored), len(tests) - len(chosen) - len(ignored))
 
 
-def _is_named(test: Test, filters: Filters) -> bool:
+def _is_named(test: CrateTest, filters: Filters) -> bool:
     if _fits(test, filters.skip, filters.exact):
         return False
     return not filters.names or _fits(test, filters.names, filters.exact)
 
 
-def _fits(test: Test, words: Iterable[str], exact: bool) -> bool:
+def _fits(test: CrateTest, words: Iterable[str], exact: bool) -> bool:
     return any(word in (test.name, test.path) if exact else word in test.name for word in words)

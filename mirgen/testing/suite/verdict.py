@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mirgen.errors import Diagnostic, Location, MirgenError
-from mirgen.testing.suite.marks import Test
+from mirgen.testing.suite.marks import CrateTest
 
 #: ``assembled``: it was compiled as far as can be, and not run.
 Status = Literal["pass", "fail", "timeout", "assembled", "skip"]
@@ -47,7 +47,7 @@ class Run:
     """A test in a lane.  ``problems`` say why it failed, in a compiler's form, ``error`` where a tool or mirgen did;
     ``why`` is the same in one line; for ``skip`` it is the reason, for ``assembled`` by what."""
 
-    test: Test
+    test: CrateTest
     lane: str
     status: Status
     seconds: float = 0.0
@@ -57,7 +57,7 @@ class Run:
     output: str = ""
 
 
-def judge(test: Test, lane: str, ended: Ended, native: Ended | None = None) -> Run:
+def judge(test: CrateTest, lane: str, ended: Ended, native: Ended | None = None) -> Run:
     """What ``ended`` means for the test; ``native`` is how it ended natively, where that is known."""
 
     def run(status: Status, *problems: Diagnostic) -> Run:
@@ -74,7 +74,7 @@ def judge(test: Test, lane: str, ended: Ended, native: Ended | None = None) -> R
     return run("pass") if problem is None else run("fail", problem)
 
 
-def _unexpected(test: Test, panic: Panic | None) -> Diagnostic | None:
+def _unexpected(test: CrateTest, panic: Panic | None) -> Diagnostic | None:
     """What is wrong with a panic, or with the lack of one."""
     if test.should_panic is None:
         return None if panic is None else panic.shown
