@@ -1,6 +1,7 @@
 """`./x conformance`: every fixture in every lane, by both code generators, for all generations of GPUs; with
-`--corpus dumps`, rustc's whole text of sixteen real crates in every lane of the host; with `--corpus ui`, rustc's own
-programs that are to be run and pass, on the compiler that has its library's sources.
+`--corpus dumps`, rustc's whole text of sixteen real crates in every lane of the host; and on the compiler that has its
+library's sources, with `--corpus ui`, rustc's own programs that are to be run and pass, with `--corpus coretests` and
+`alloctests` the standard library's tests, with `--corpus mir-opt` and `codegen` the bodies of rustc's other tests.
 
 One line for each fixture (or crate) and lane says how many kernels passed each check (or how many bodies were read);
 what is wrong follows, a line each.  A run of a whole corpus writes its part of tests/conformance.json.
@@ -14,14 +15,21 @@ import os
 import sys
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mirgen.cargo.toolchain import find_shim, probe
 from mirgen.errors import MirgenError
 from mirgen.testing import dumps
 from mirgen.testing.conformance import CHECKS, REFUSAL, Outcome, examine
-from mirgen.testing.corpora import runner, ui
+from mirgen.testing.corpora import bodies, library, runner, ui
+from mirgen.testing.corpora.facade import build_facade
+from mirgen.testing.corpora.program import Outcome as ProgramOutcome
+from mirgen.testing.corpora.program import Source
 from mirgen.testing.corpora.sources import find_sources
 from mirgen.testing.fixture import Fixture, fixture_paths, load_fixture
 from mirgen.testing.lanes import Lane, find_lanes
@@ -113,44 +121,123 @@ def run_dumps(lanes: list[Lane], arguments: argparse.Namespace) -> bool:
     if arguments.lane is None and arguments.crate is None:
         lanes_of = {lane.name: dumps.scores([o for o in outcomes if o.lane == lane.name]) for lane in lanes}
         write({"dumps": {"scores": total, "classes": classes, "lanes": lanes_of}})
-    for reason, bodies in classes.items():
-        print(f"    {bodies:6} {reason}")
-    print("dumps: " + " ".join(f"{name}={bodies}" for name, bodies in total.items()))
+    for reason, count in classes.items():
+        print(f"    {count:6} {reason}")
+    print("dumps: " + " ".join(f"{name}={count}" for name, count in total.items()))
     return total["pass"] == total["of"]
 
 
-def run_ui(lanes: list[Lane], arguments: argparse.Namespace) -> bool:
-    """rustc's own programs; whether none of them computes something else or makes mirgen fail."""
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Programs to examine, by name, and how many were left out for each reason.
+
+    ``group`` says to which score an outcome counts; without it, there is one.
+    """
+
+    names: Sequence[str]
+    sources: Sequence[Callable[[], Source]]
+    outside: Mapping[str, int]
+    what: runner.Examine = runner.run_entries
+    group: Callable[[runner.Result, ProgramOutcome], str] | None = None
+
+
+def ui_corpus(lane: Lane, arguments: argparse.Namespace) -> Corpus:
+    """rustc's own programs that are to be run and pass."""
+    every = list(ui.ui_tests(find_sources()))
+    tests = runner.sample([test for test in every if not test.outside], arguments.sample, arguments.seed)
+    outside = Counter(test.outside for test in every if test.outside)
+    return Corpus([test.name for test in tests], [test.source for test in tests], outside)
+
+
+def bodies_corpus(lane: Lane, arguments: argparse.Namespace) -> Corpus:
+    """rustc's own files whose MIR or LLVM IR is compared."""
+    every = list(bodies.bodies_tests(find_sources(), arguments.corpus))
+    tests = runner.sample([test for test in every if not test.outside], arguments.sample, arguments.seed)
+    outside = Counter(test.outside for test in every if test.outside)
+    names, sources = [test.name for test in tests], [test.source for test in tests]
+    return Corpus(names, sources, outside, bodies.examine_bodies, lambda _, outcome: outcome.name.partition(" ")[0])
+
+
+def library_corpus(lane: Lane, arguments: argparse.Namespace) -> Corpus:
+    """The tests of the standard library, some dozens of a module in one program."""
+    toolchain = probe(lane.rustc.path)
+    facade = build_facade(toolchain, find_shim())
+    found = library.modules(find_sources(), arguments.corpus)
+    modules = [each for each in found if arguments.module is None or each.name in arguments.module]
+    with ThreadPoolExecutor(max(1, arguments.jobs)) as pool:
+        started = [pool.submit(library.prepared, module, toolchain, facade.sysroot) for module in modules]
+        prepared = [future.result() for future in started]
+    every = [(each, test) for each in prepared for test in each.tests]
+    chosen = runner.sample(every, arguments.sample, arguments.seed)
+    groups = [(each, [test for owner, test in chosen if owner is each]) for each in prepared]
+    programs = [(each, part) for each, tests in groups for part in library.programs(tests)]
+    sources = [partial(each.source, part) for each, part in programs]
+    names = [each.name_of(part) for each, part in programs]
+    outside = sum((Counter(each.outside) for each in prepared), Counter[str]())
+    return Corpus(names, sources, outside, group=lambda result, _: result.name.partition("+")[0])
+
+
+CORPORA: Mapping[str, Callable[[Lane, argparse.Namespace], Corpus]] = {
+    "ui": ui_corpus,
+    "coretests": library_corpus,
+    "alloctests": library_corpus,
+    "mir-opt": bodies_corpus,
+    "codegen": bodies_corpus,
+}
+
+
+def run_corpus(lanes: list[Lane], arguments: argparse.Namespace) -> bool:
+    """A corpus that nobody here wrote; whether nothing in it computes something else or makes mirgen fail."""
     able = [lane for lane in lanes if lane.target == "host" and "core" in lane.offers]
     if not able:
         print("no lane has its library's sources: run tools/debian-rustc .toolchains/rust-1.96", file=sys.stderr)
         return False
-    every = list(ui.ui_tests(find_sources()))
-    tests = runner.sample([test for test in every if not test.outside], arguments.sample, arguments.seed)
-    outside = Counter(test.outside for test in every if test.outside)
-    right = True
-    for lane in able:
-        results: list[runner.Result] = []
-        for result in runner.run(
-            [test.source for test in tests], [test.name for test in tests], lane.rustc.path, f"ui-{lane}",
-            max(1, arguments.jobs), fresh=arguments.fresh,
-        ):  # fmt: skip
-            results.append(result)
-            for outcome in result.outcomes:
-                if outcome.status != "pass":
-                    print(f"{lane.name:10} {result.name}: {outcome}"[:400], flush=True)
-        total, classes = runner.scores(results), runner.classes(results)
-        not_compiled = sum(bool(result.not_compiled) for result in results)
-        for reason, programs in classes.items():
-            print(f"    {programs:6} {reason}")
-        print(f"    {not_compiled:6} do not compile under the facade, or fail natively")
-        for reason, programs in outside.most_common():
-            print(f"    {programs:6} of the whole corpus left out: {reason}")
-        if arguments.sample is None:
-            write({"ui": {lane.name: {"scores": total, "classes": classes}}})
-        print("ui: " + " ".join(f"{name}={programs}" for name, programs in total.items()), flush=True)
-        right = right and not total["wrong"] and not total["crash"]
-    return right
+    outcomes = [run_corpus_in(lane, arguments) for lane in able]
+    return all(outcomes)
+
+
+def run_corpus_in(lane: Lane, arguments: argparse.Namespace) -> bool:
+    """One lane of a corpus, with what did not pass as it comes."""
+    name: str = arguments.corpus
+    corpus = CORPORA[name](lane, arguments)
+    results: list[runner.Result] = []
+    for result in runner.run(
+        corpus.sources, corpus.names, lane.rustc.path, f"{name}-{lane}", max(1, arguments.jobs), corpus.what,
+        fresh=arguments.fresh,
+    ):  # fmt: skip
+        results.append(result)
+        for outcome in result.outcomes:
+            if outcome.status != "pass":
+                print(f"{lane.name:10} {result.name}: {outcome}"[:400], flush=True)
+    total, classes = runner.scores(results), runner.classes(results)
+    groups = {} if corpus.group is None else runner.scores_by(results, corpus.group)
+    for reason, programs in classes.items():
+        print(f"    {programs:6} {reason}")
+    for reason, programs in runner.not_compiled(results).items():
+        print(f"    {programs:6} not compiled: {reason}")
+    for reason, programs in Counter(corpus.outside).most_common():
+        print(f"    {programs:6} of the whole corpus left out: {reason}")
+    for group, score in groups.items():
+        print(f"{name} {group}: " + " ".join(f"{key}={value}" for key, value in score.items()))
+    kept = True
+    if arguments.sample is None and arguments.module is None:
+        part = {"scores": total, "classes": classes, **({"groups": groups} if groups else {})}
+        kept = keep(name, lane, part)
+    print(f"{name}: " + " ".join(f"{key}={value}" for key, value in total.items()), flush=True)
+    return kept and not total["wrong"] and not total["crash"]
+
+
+def keep(name: str, lane: Lane, part: dict[str, Any]) -> bool:
+    """Write a corpus's score, which may only rise; whether it did not fall."""
+    kept: dict[str, Any] = json.loads(RESULT.read_text()) if RESULT.is_file() else {}
+    known: dict[str, Any] = kept.get(name, {})
+    old: dict[str, int] = known.get(lane.name, {}).get("scores", {"pass": 0, "of": 1})
+    new: dict[str, int] = part["scores"]
+    if new["pass"] * old["of"] < old["pass"] * new["of"]:
+        print(f"{name}: the score fell: pass={old['pass']} of={old['of']} is kept", file=sys.stderr)
+        return False
+    write({name: {**known, lane.name: part}})
+    return True
 
 
 def main() -> int:
@@ -158,11 +245,12 @@ def main() -> int:
     lanes, paths = find_lanes(), list(fixture_paths(ROOT / "fixtures" / "crates"))
     parser = argparse.ArgumentParser(prog="./x conformance", description=__doc__)
     parser.add_argument(
-        "--corpus", default="fixtures", choices=["fixtures", "dumps", "ui"], help="which (default fixtures)"
+        "--corpus", default="fixtures", choices=["fixtures", "dumps", *CORPORA], help="which (default fixtures)"
     )
-    parser.add_argument("--sample", type=int, metavar="N", help="only N of the ui programs, chosen by --seed")
+    parser.add_argument("--sample", type=int, metavar="N", help="only N programs (or tests), chosen by --seed")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (default 1)")
-    parser.add_argument("--fresh", action="store_true", help="ui: try again what an earlier run has tried")
+    parser.add_argument("--fresh", action="store_true", help="try again what an earlier run of a corpus has tried")
+    parser.add_argument("--module", action="append", help="only this module of coretests or alloctests")
     parser.add_argument("--lane", action="append", choices=[lane.name for lane in lanes], help="only this lane")
     parser.add_argument("--fixture", action="append", choices=[path.name for path in paths], help="only this fixture")
     parser.add_argument("--crate", action="append", choices=dumps.crates(), help="only this crate of the dumps")
@@ -172,9 +260,9 @@ def main() -> int:
     chosen = [lane for lane in lanes if arguments.lane is None or lane.name in arguments.lane]
     if "nvptx64" not in {lane.target for lane in lanes}:
         print("no lane for nvptx64: run tools/debian-rustc .toolchains/rust-1.96", file=sys.stderr)
-    if arguments.corpus == "ui":
+    if arguments.corpus in CORPORA:
         try:
-            return 0 if run_ui(chosen, arguments) else 1
+            return 0 if run_corpus(chosen, arguments) else 1
         except MirgenError as error:
             print(f"conformance: {error}", file=sys.stderr)
             return 1

@@ -68,6 +68,9 @@ class CrateDump:
         self._side_channel_refused = False
         self._index: tuple[Header, ...] | None = None
         self._by_name: dict[str, list[Header]] = {}
+        #: where the headers of each text and signature stand in an index
+        self._lines: dict[_Key, list[int]] = {}
+        self._lines_in: tuple[Header, ...] = ()
         self._bodies: dict[_Key, list[Body]] = {}
         self.documents: list[tuple[Path, MirUnit]] = []
         self.allocs: dict[int, Alloc] = {}
@@ -136,7 +139,11 @@ class CrateDump:
     def _body(self, header: Header) -> Body:
         """The body of ``header``: those of one text and signature stand in the order of the index, in both."""
         key = header_key(header)
-        same = [other.line for other in self.index if other.header == header.header and header_key(other) == key]
+        if self._lines_in is not self.index:
+            self._lines_in, self._lines = self.index, {}
+            for other in self._lines_in:
+                self._lines.setdefault(header_key(other), []).append(other.line)
+        same = self._lines.get(key, [])
         bodies = self._bodies.get(key, [])
         if len(bodies) != len(same):
             raise InternalError(f"{len(same)} headers and {len(bodies)} bodies of `{header.header}` in {self.crate}")

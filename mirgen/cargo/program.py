@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from mirgen.analysis.doomed import without_addresses
 from mirgen.cargo.again import CargoAgainError, Lessons
@@ -29,6 +30,9 @@ from mirgen.ingest import Header
 from mirgen.layout.data import Layout
 from mirgen.mir.body import Body, FnKey, Kernel, Param, Program
 from mirgen.mir.ty import Ty
+
+#: The kernels among a crate's functions.
+Find: TypeAlias = Callable[[Iterable[Header]], tuple[MarkedKernel, ...]]
 
 #: How hard rustc's inliner is asked to try, from the usual on; each step costs rustc time.  The root's last step also
 #: has the tower's second half.
@@ -59,16 +63,20 @@ class ClosedProgram:
 
 def close_built(
     build: CargoBuild, again: Callable[[], CargoBuild], is_intrinsic: Callable[[str], bool],
-    kernels: Sequence[str] = (), *, quiet: bool = False,
+    kernels: Sequence[str] = (), *, quiet: bool = False, refused: dict[str, UnsupportedError] | None = None,
+    find: Find = find_kernels,
 ) -> tuple[CargoBuild, ClosedProgram]:  # fmt: skip
     """Close the program of ``build``; ``again`` builds it anew where what the program needs asks for another build.
+
+    Kernels that call what has no body are an error, or are left out where ``refused`` is given, which then tells why.
+    ``find`` says what the kernels are.
 
     Raises:
         ToolError, UnsupportedError, InvalidInputError: see :func:`cargo_build` and :func:`close_program`.
     """
     while True:
         try:
-            return build, close_program(build, is_intrinsic, kernels, Lessons(build, quiet=quiet))
+            return build, close_program(build, is_intrinsic, kernels, Lessons(build, quiet=quiet), refused, find)
         except CargoAgainError:
             pass
         try:
@@ -76,7 +84,7 @@ def close_built(
         except ToolError:
             withdraw(build.work_dir)
             build = again()
-            return build, close_program(build, is_intrinsic, kernels)
+            return build, close_program(build, is_intrinsic, kernels, None, refused, find)
 
 
 def close_program(
@@ -84,20 +92,26 @@ def close_program(
     is_intrinsic: Callable[[str], bool],
     kernels: Sequence[str] = (),
     lessons: Lessons | None = None,
+    refused: dict[str, UnsupportedError] | None = None,
+    find: Find = find_kernels,
 ) -> ClosedProgram:
     """Read the kernels of ``build`` (those named, or all) and everything they reach.
 
-    What another build would help with, as ``lessons`` say, is a reason to stop (:class:`CargoAgainError`).
+    What another build would help with, as ``lessons`` say, is a reason to stop (:class:`CargoAgainError`); for
+    ``refused`` and ``find`` see :func:`close_built`.
 
     Raises:
         UnsupportedError: no kernel, two of one name, or functions without a body.
         InvalidInputError: a name in ``kernels`` is no kernel, or rustc's text was not understood.
     """
-    return _Closer(build, is_intrinsic, lessons).run(kernels)
+    return _Closer(build, is_intrinsic, lessons, find).run(kernels, refused)
 
 
 class _Closer:
-    def __init__(self, build: CargoBuild, is_intrinsic: Callable[[str], bool], lessons: Lessons | None) -> None:
+    def __init__(
+        self, build: CargoBuild, is_intrinsic: Callable[[str], bool], lessons: Lessons | None, find: Find
+    ) -> None:  # fmt: skip
+        self._find = find
         self._build = build
         self._lessons = lessons
         self._numbers = AllocNumbers()
@@ -151,8 +165,9 @@ class _Closer:
     def _root(self) -> CrateDump:
         return self._current(self._build.root.crate_name)[0]
 
-    def run(self, wanted: Sequence[str]) -> ClosedProgram:
-        marked = _select(find_kernels(self._root.index), wanted, self._build)
+    def run(self, wanted: Sequence[str], refused: dict[str, UnsupportedError] | None) -> ClosedProgram:
+        marked = _select(self._find(self._root.index), wanted, self._build)
+        self._root.bodies(kernel.levels[0] for kernel in marked)  # all at once
         chosen = {kernel.name: self._close_kernel(kernel) for kernel in marked}
         self._want_core(u for u in _unresolved(chosen) if not u.may_be_asked)
         while True:
@@ -161,7 +176,7 @@ class _Closer:
             if not (learned or strove or self._ask(chosen) or self._instantiate(chosen)):
                 break
             self._resolver.forget()
-            known = {kernel.name: kernel for kernel in find_kernels(self._root.index)}
+            known = {kernel.name: kernel for kernel in self._find(self._root.index)}
             for name, (_, closure) in list(chosen.items()):
                 if closure.unresolved or closure.unevaluated or closure.undecided:
                     again = self._close_kernel(known[name])
@@ -169,7 +184,11 @@ class _Closer:
                     if not strove or self._distance(again[1]) <= self._distance(closure):
                         chosen[name] = again
         self._want_core(_unresolved(chosen))
-        self._refuse_unresolved(chosen)
+        if refused is None:
+            self._refuse_unresolved(chosen)
+        else:
+            refused.update(self._leave_out_unresolved(chosen))
+            marked = tuple(kernel for kernel in marked if kernel.name in chosen)
         refuse_mixed_versions(self._units, chosen, self._resolver.references)
         refuse_own_allocator(self._build, chosen, self._resolver.references)
         return self._assemble(marked, chosen)
@@ -242,17 +261,31 @@ class _Closer:
         return sum(map(self._asker.is_hopeless, closure.unresolved)), len(closure.unresolved)
 
     def _refuse_unresolved(self, chosen: dict[str, tuple[Reached, Closure]]) -> None:
-        diagnostics: list[Diagnostic] = []
-        seen: set[tuple[str, str]] = set()
+        """Refuse what has no body: each function once, with the first kernel that calls it."""
+        diagnostics: dict[FnKey, Diagnostic] = {}
         for name, (_, closure) in chosen.items():
-            for unresolved in closure.unresolved:
-                key = (unresolved.crate, unresolved.path)
-                if key not in seen:
-                    seen.add(key)
-                    in_the_way = self._instantiator.refusals.get(key)
-                    diagnostics.append(unresolved_diagnostic(name, unresolved, self._build, in_the_way))
+            for key, diagnostic in self._diagnostics(name, closure).items():
+                diagnostics.setdefault(key, diagnostic)
         if diagnostics:
-            raise UnsupportedError(*diagnostics)
+            raise UnsupportedError(*diagnostics.values())
+
+    def _leave_out_unresolved(self, chosen: dict[str, tuple[Reached, Closure]]) -> dict[str, UnsupportedError]:
+        """Take the kernels that call what has no body out of ``chosen``; why, by their names."""
+        diagnostics = {name: self._diagnostics(name, closure) for name, (_, closure) in chosen.items()}
+        refused = {name: UnsupportedError(*found.values()) for name, found in diagnostics.items() if found}
+        for name in refused:
+            del chosen[name]
+        return refused
+
+    def _diagnostics(self, kernel: str, closure: Closure) -> dict[FnKey, Diagnostic]:
+        """An error for each function that the kernel calls and that has no body."""
+        found: dict[FnKey, Diagnostic] = {}
+        for unresolved in closure.unresolved:
+            key = (unresolved.crate, unresolved.path)
+            if key not in found:
+                in_the_way = self._instantiator.refusals.get(key)
+                found[key] = unresolved_diagnostic(kernel, unresolved, self._build, in_the_way)
+        return found
 
     def _assemble(self, marked: Sequence[MarkedKernel], chosen: dict[str, tuple[Reached, Closure]]) -> ClosedProgram:
         functions = {key: reached for _, closure in chosen.values() for key, reached in closure.functions.items()}

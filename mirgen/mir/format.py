@@ -183,7 +183,7 @@ def format_rvalue(rvalue: r.Rvalue, *, verbose: bool = False) -> str:
 
 def _count(count: int | None, verbose: bool) -> str:
     if count is None:
-        return "?"
+        return "{const error}" if verbose else "?"  # what the shim reads as a length that is not known
     return f"ValTree(Leaf(0x{count:016x}): usize)" if verbose else str(count)
 
 

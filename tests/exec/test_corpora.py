@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from mirgen.cargo.toolchain import find_shim, probe
+from mirgen.testing.corpora.bodies import BodiesTest, bodies_tests, examine_bodies
+from mirgen.testing.corpora.facade import build_facade
+from mirgen.testing.corpora.library import LibraryTest, Module, prepare, programs
 from mirgen.testing.corpora.program import DoesNotCompileError, Outcome, Program, Source, entry
-from mirgen.testing.corpora.runner import Result, classes, reason_class, sample, scores
+from mirgen.testing.corpora.runner import Result, classes, reason_class, sample, scores, scores_by
+from mirgen.testing.corpora.rust_items import callable_tests, item_to_drop, masked, plain_functions, without
 from mirgen.testing.corpora.sources import Sources
 from mirgen.testing.corpora.ui import UiTest, ui_tests
 from mirgen.testing.lanes import Rustc, find_rustcs
@@ -72,6 +76,7 @@ def test_scores_and_classes_count_entries() -> None:
     results = [Result("x", (*refused, Outcome("c", "pass"))), Result("y", (), "error: no")]
     assert scores(results) == {"pass": 1, "refused": 2, "wrong": 0, "crash": 0, "of": 3}
     assert classes(results) == {"refused: MG0201: kernel .. calls ..": 2}
+    assert scores_by(results, lambda _, outcome: outcome.status)["pass"]["of"] == 1
     assert reason_class("layout of `T` has 12 bytes\nmore") == "layout of .. has .. bytes"
 
 
@@ -98,7 +103,7 @@ def test_programs_pass_fail_and_are_refused(tmp_path: Path) -> None:
         outcomes = program.outcome()
         assert len(outcomes) == 1
         found[name] = outcomes[0].status
-        assert program.native_agrees() is (name not in ("panics", "fails"))
+        assert program.failing_natively(["main"]) == ({"main"} if name in ("panics", "fails") else set())
     assert found == {name: status for name, (status, _) in PROGRAMS.items()}
 
 
@@ -107,3 +112,125 @@ def test_what_rustc_refuses_is_no_program(tmp_path: Path) -> None:
     source = Source("no", "fn main() { std::thread::spawn(|| ()); }", entry("main", FINISH))
     with pytest.raises(DoesNotCompileError, match="thread"):
         Program(source, probe(rustc.path), find_shim(), tmp_path / "no").outcome()
+
+
+ITEMS = """\
+use std::{a::B, c::D};
+macro_rules! m { ($n:ident) => { #[test] fn $n() { let s = "}"; } } }
+mod inner {
+    // fn not_this() {
+    #[test]
+    #[should_panic]
+    fn first() { fn helper() { bad() } helper() }
+
+    struct S { x: Bad }
+    impl S { fn f(&self) {} }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("at", "dropped"),
+    [
+        ("B, c", "B,"),
+        ("bad()", "#[test]\n    #[should_panic]\n    fn first() { fn helper() { bad() } helper() }"),
+        ("let s", '#[test] fn $n() { let s = "}"; }'),
+        ("Bad", "struct S { x: Bad }"),
+        ("&self", "fn f(&self) {}"),
+    ],
+)
+def test_the_item_around_an_error_is_left_out(at: str, dropped: str) -> None:
+    where = ITEMS.index(at)
+    extent = item_to_drop(ITEMS, where, where + 1)
+    assert masked(ITEMS)[extent.start : extent.end].strip() == masked(dropped).strip()
+    left = without(ITEMS, extent)
+    assert left.count("\n") == ITEMS.count("\n") and dropped not in left
+
+
+def test_tests_are_functions_that_the_root_may_call() -> None:
+    text = callable_tests(ITEMS)
+    assert text.count("pub(crate) fn") == 2 and text.count("pub(crate) mod") == 1
+    assert "#[test]" not in plain_functions(text) and len(plain_functions(text)) == len(text)
+
+
+TESTS = """\
+macro_rules! made { ($($name:ident)*) => { $(#[test] fn $name() { assert_eq!(stringify!($name).len(), 3); })* } }
+made! { one two three }
+#[test] #[should_panic(expected = "a \\"quoted\\" word")] fn panics() { panic!("{} \\"quoted\\" word", "a") }
+#[test] #[should_panic] fn does_not_panic() {}
+#[test] #[should_panic(expected = "other")] fn panics_otherwise() { panic!("no such words") }
+#[test] fn assembly() { unsafe { std::arch::asm!("nop") } }
+#[test] fn threads() { std::thread::spawn(|| ()); }
+#[test] #[ignore] fn ignored() {}
+#[test] fn result() -> Result<(), ()> { Ok(()) }
+"""
+
+OUTCOMES = {
+    "one": "pass", "two": "pass", "panics": "pass", "result": "pass", "assembly": "refused",
+    "does_not_panic": "wrong", "panics_otherwise": "wrong", "three": "wrong",
+}  # fmt: skip
+
+
+def test_tests_of_a_library_are_run_where_they_compile(tmp_path: Path) -> None:
+    toolchain = probe(with_sources().path)
+    module = Module("suite", "name", "name::", "mod name;\n", {"name.rs": TESTS})
+    facade = build_facade(toolchain, find_shim())
+    prepared = prepare(module, toolchain, facade.sysroot, tmp_path / "prepare")
+    assert LibraryTest("name::panics", 'a "quoted" word') in prepared.tests
+    assert LibraryTest("name::one") in prepared.tests
+    assert list(prepared.outside.values()) == [1] and "thread" in next(iter(prepared.outside))
+    (group,) = programs(prepared.tests)
+    program = Program(prepared.source(group), toolchain, find_shim(), tmp_path / "run")
+    found = {outcome.name.removeprefix("name__"): outcome.status for outcome in program.outcome()}
+    assert found == OUTCOMES
+    wrong = [f"name__{name}" for name, status in OUTCOMES.items() if status == "wrong"]
+    assert program.failing_natively(["name__one", *wrong]) == set(wrong)
+
+
+def test_groups_of_tests_have_names_of_their_own(tmp_path: Path) -> None:
+    tests = [LibraryTest(f"m::t{i}") for i in range(100)]
+    assert [len(group) for group in programs(tests)] == [64, 36] and list(programs([])) == []
+
+
+FILE = """\
+//@ revisions: a b
+//@ compile-flags: -C opt-level=1 --emit=llvm-ir
+//@[a] compile-flags: --cfg wanted
+//@[b] compile-flags: -Copt-level=3
+#[cfg(wanted)] pub fn add(a: u32, b: (u8, i64)) -> Option<u32> { a.checked_add(b.0 as u32) }
+pub fn generic<const N: usize>() -> [u8; N] { [3; N] }
+pub fn shared(n: usize) -> std::rc::Rc<[std::mem::MaybeUninit<u64>]> { std::rc::Rc::new_uninit_slice(n) }
+extern "C" { fn foreign() -> u8; }
+pub fn calls() -> u8 { unsafe { foreign() } }
+pub struct Tuple(pub u8);
+"""
+
+
+def test_bodies_are_read_printed_and_lowered(tmp_path: Path) -> None:
+    path = tmp_path / "file.rs"
+    path.write_text(FILE)
+    source = BodiesTest(path, "file.rs").source()
+    assert source.flags == ("-Copt-level=1", "--cfg=a", "--cfg=wanted")
+    outcomes = examine_bodies(Program(source, probe(with_sources().path), find_shim(), tmp_path / "work"))
+    found = {outcome.name: outcome.status for outcome in outcomes}
+    assert found == {
+        **{f"body {name}": "pass" for name in ("add", "generic", "shared", "calls", "Tuple")},
+        "fn add": "pass", "fn shared": "pass", "fn calls": "refused",
+    }  # fmt: skip
+
+
+def test_files_for_other_machines_are_left_out(tmp_path: Path) -> None:
+    folder = Sources(tmp_path).ui.parent / "codegen"
+    folder.mkdir(parents=True)
+    files = {
+        "plain": "fn f() {}", "core": "#![feature(no_core)]\n#![no_core]", "arm": "//@ only-aarch64",
+        "other": "//@ revisions: x y\n//@[x] compile-flags: --target=armv7",
+        "second": "//@ revisions: x y\n//@[y] only-msvc",
+    }  # fmt: skip
+    for name, text in files.items():
+        (folder / f"{name}.rs").write_text(f"{text}\n")
+    found = {test.name: test.outside for test in bodies_tests(Sources(tmp_path), "codegen")}
+    assert found == {
+        "plain.rs": "", "core.rs": "brings its own core", "arm.rs": "is for other platforms",
+        "other.rs": "is for other platforms", "second.rs": "",
+    }  # fmt: skip

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
@@ -14,7 +15,8 @@ from mirgen.cargo.build import CargoBuild, Unit
 from mirgen.cargo.expose import overlays, standard
 from mirgen.cargo.program import ClosedProgram, close_built
 from mirgen.cargo.toolchain import Toolchain
-from mirgen.errors import MirgenError, ToolError, UnsupportedError
+from mirgen.errors import Diagnostic, MirgenError, ToolError, UnsupportedError
+from mirgen.mir.names import readable
 from mirgen.mir.verify import verify_program
 from mirgen.pipeline import Progress, is_intrinsic, lower
 from mirgen.runtime.errors import DeviceError, KernelPanicError, KernelTimeoutError
@@ -32,7 +34,19 @@ _TIMEOUT: Final = 60.0
 #: What a panic says that stands for the end of the process; with which status is not told.
 _EXIT: Final = "`std::process::exit` was called"
 
+#: How lowering tells of what it refuses who reaches it.
+_CHAIN: Final = re.compile(r"\bkernel (?P<kernel>\w+)(?:: (?P<chain>.*))?$")
+
 Status = Literal["pass", "refused", "wrong", "crash"]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What an entry that stands for a ``#[test]`` is natively: the test's ``path``; ``panics`` is what its panic must
+    say, ``None`` where it must not panic."""
+
+    path: str
+    panics: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +54,8 @@ class Source:
     """A program: its ``text``, ``edition``, rustc's further ``flags``.
 
     ``entries`` are its kernels' names; what they are is appended as ``kernels``, of which the native build knows
-    nothing.
+    nothing.  ``files`` stand beside the text.  Where entries are ``tests``, ``native`` are the files of the crate whose
+    tests they are.
     """
 
     name: str
@@ -49,6 +64,9 @@ class Source:
     edition: str = "2021"
     flags: Sequence[str] = ()
     entries: Sequence[str] = ("main",)
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    tests: Mapping[str, Expected] = field(default_factory=dict[str, Expected])
+    native: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +103,7 @@ class Program:
     def __init__(self, source: Source, toolchain: Toolchain, shim: Path, work: Path) -> None:
         self._source, self._toolchain, self._shim, self._work = source, toolchain, shim, work
         self._file = work / "src" / "lib.rs"
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        self._file.write_text(source.text + source.kernels)
+        _write(self._file.parent, {"lib.rs": source.text + source.kernels, **source.files})
 
     def compile(self) -> CargoBuild:
         """Metadata by stock rustc, as the lessons of earlier tries want it.
@@ -111,31 +128,37 @@ class Program:
             work, work / "mirgen", work,
         )  # fmt: skip
 
-    def close(self, build: CargoBuild, entries: Sequence[str]) -> ClosedProgram:
-        """Everything that the entries reach.
+    def close(self, build: CargoBuild, entries: Sequence[str], refused: dict[str, UnsupportedError]) -> ClosedProgram:
+        """Everything that the entries reach, but for those that are ``refused``.
 
         Raises:
             UnsupportedError, ToolError: see :func:`close_built`.
         """
-        _, closed = close_built(build, self.compile, is_intrinsic(), entries, quiet=True)
+        _, closed = close_built(build, self.compile, is_intrinsic(), entries, quiet=True, refused=refused)
         verify_program(closed.program)
         return closed
 
     def run(self, entries: Sequence[str], closed: ClosedProgram) -> dict[str, Outcome]:
-        """Each entry as one thread; all of them in one module."""
+        """Each entry as one thread; all of them in one module, each with statics of its own."""
         lowered = lower(closed, HostTarget(), Progress(quiet=True))
         module = SimModule(lowered.text, tuple(ENTRY + name for name in entries), tuple(sites_of(lowered.text)))
-        simulator = default_simulator()
-        outcomes: dict[str, Outcome] = {}
-        placed = simulator.instance(module, self)
-        for name in entries:
-            launch = SimLaunch(ENTRY + name, (1, 1, 1), (1, 1, 1), 0, 0, b"", (), name)
-            try:
-                simulator.launch(placed, launch, SimOptions(timeout=_TIMEOUT, opt_level=0))
-                outcomes[name] = Outcome(name, "pass")
-            except Exception as error:
-                outcomes[name] = failure(name, error)
-        return outcomes
+        default_simulator().load(module, 0)
+        return {name: self._launch(name, module) for name in entries}
+
+    def _launch(self, name: str, module: SimModule) -> Outcome:
+        launch = SimLaunch(ENTRY + name, (1, 1, 1), (1, 1, 1), 0, 0, b"", (), name)
+        simulator, owner, expected = default_simulator(), _Owner(), self._source.tests.get(name)
+        try:
+            simulator.launch(simulator.instance(module, owner), launch, SimOptions(timeout=_TIMEOUT, opt_level=0))
+        except KernelPanicError as panic:
+            if expected is not None and expected.panics is not None and expected.panics in panic.message:
+                return Outcome(name, "pass")
+            return failure(name, panic)
+        except Exception as error:
+            return failure(name, error)
+        if expected is not None and expected.panics is not None:
+            return Outcome(name, "wrong", (f"did not panic, which it must: {expected.panics}",))
+        return Outcome(name, "pass")
 
     def outcome(self) -> list[Outcome]:
         """What becomes of each entry; where some are refused, the others are tried without them.
@@ -144,43 +167,86 @@ class Program:
             DoesNotCompileError: rustc refused the program.
         """
         build = self.compile()
-        entries = list(self._source.entries)
         found: dict[str, Outcome] = {}
-        groups = [entries]
+        groups = [list(self._source.entries)]
         while groups:
             group = groups.pop()
+            refused: dict[str, UnsupportedError] = {}
+            closed: ClosedProgram | None = None
             try:
-                found.update(self.run(group, self.close(build, group)))
+                closed = self.close(build, group, refused)
+                left = [name for name in group if name not in refused]
+                found.update(self.run(left, closed) if left else {})
             except Exception as error:
-                if len(group) == 1:
-                    found[group[0]] = failure(group[0], error)
-                else:
-                    middle = len(group) // 2
-                    groups += [group[:middle], group[middle:]]
-        return [found[name] for name in entries]
+                left = [name for name in group if name not in refused]
+                at_fault = left if len(left) == 1 else [name for name in _at_fault(error, closed) if name in left]
+                found.update({name: failure(name, error) for name in at_fault})
+                left = [name for name in left if name not in at_fault]
+                middle = len(left) if at_fault else len(left) // 2
+                groups += [part for part in (left[:middle], left[middle:]) if part]
+            found.update({name: failure(name, error) for name, error in refused.items()})
+        return [found[name] for name in self._source.entries]
 
-    def native_agrees(self) -> bool:
-        """Whether the program, built by rustc alone with its own ``std``, runs without an error."""
-        binary = self._work / "native"
-        text = self._work / "native.rs"
-        text.write_text(self._source.text)
+    def failing_natively(self, entries: Sequence[str]) -> set[str]:
+        """Those of the entries that fail in the program as rustc alone builds it, with its own ``std``."""
+        tests = self._source.tests
+        binary = self._native()
+        calls = {name: [str(binary), *(["--exact", tests[name].path] if tests else [])] for name in entries}
+        return {name for name, call in calls.items() if binary is None or not _succeeds(call)}
+
+    def _native(self) -> Path | None:
+        """The binary that rustc makes of the program; ``None`` where it makes none."""
+        folder, binary = self._work / "native", self._work / "native" / "binary"
+        _write(folder, self._source.native or {"lib.rs": self._source.text})
         command = [str(self._toolchain.rustc), "--crate-name", "t", "--edition", self._source.edition]
-        command += ["--cap-lints", "allow", *self._source.flags, "-o", str(binary), str(text)]
+        command += ["--test"] if self._source.tests else ["--crate-type", "bin"]
+        command += ["--cap-lints", "allow", *self._source.flags, "-o", str(binary), str(folder / "lib.rs")]
         environment = {**os.environ, "RUSTC_BOOTSTRAP": "1"}
-        if subprocess.run(command, capture_output=True, env=environment, check=False).returncode:
-            return False
-        return subprocess.run([str(binary)], capture_output=True, timeout=_TIMEOUT, check=False).returncode == 0
+        done = subprocess.run(command, capture_output=True, env=environment, check=False)
+        return binary if done.returncode == 0 else None
 
     def remove(self) -> None:
         """Leave nothing behind."""
         shutil.rmtree(self._work, ignore_errors=True)
 
 
+def _said(refusal: Diagnostic) -> str:
+    """What was refused and why, without the way to it."""
+    why = [note for note in refusal.notes if not _CHAIN.search(note)]
+    return f"{refusal.code}: {refusal.message}" + (f" ({'; '.join(why)})" if why else "")
+
+
+class _Owner:
+    """To whom the statics of one launch belong."""
+
+
+def _succeeds(command: Sequence[str]) -> bool:
+    return subprocess.run(command, capture_output=True, timeout=_TIMEOUT, check=False).returncode == 0
+
+
+def _write(folder: Path, files: Mapping[str, str]) -> None:
+    for path, text in files.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+
+def _at_fault(error: Exception, closed: ClosedProgram | None) -> Collection[str]:
+    """The entries that reach what lowering refuses; none where that is not known."""
+    if closed is None or not isinstance(error, UnsupportedError):
+        return ()
+    notes = [note for diagnostic in error.diagnostics for note in diagnostic.notes]
+    chains = [match for note in notes if (match := _CHAIN.search(note)) is not None]
+    functions = {match["chain"].rpartition(" -> ")[2] for match in chains if match["chain"]}
+    bodies = {id(body) for key, body in closed.program.functions.items() if readable(key[1]) in functions}
+    reaching = {name for name, reached in closed.reached.items() if any(id(body) in bodies for body in reached)}
+    return reaching | {match["kernel"] for match in chains}
+
+
 def failure(name: str, error: Exception) -> Outcome:
     """The outcome of an entry that did not get to run, or whose run was stopped."""
     if isinstance(error, UnsupportedError):
-        said = {f"{d.code}: {d.message}": None for d in error.diagnostics}
-        return Outcome(name, "refused", tuple(said))
+        return Outcome(name, "refused", tuple(dict.fromkeys(map(_said, error.diagnostics))))
     if isinstance(error, KernelPanicError) and _EXIT in str(error):
         return Outcome(name, "refused", ("the program leaves its process, which a GPU's thread cannot",))
     if isinstance(error, DeviceError) and not isinstance(error, KernelTimeoutError):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from mirgen.cargo.toolchain import find_shim, probe
 from mirgen.testing.corpora.facade import SOURCE
@@ -26,6 +26,9 @@ _WORK: Final = ROOT / "target" / "corpora"
 #: What differs from one reason to the next of its kind.
 _PARTICULAR: Final = re.compile(r"`[^`]*`|\"[^\"]*\"|\d+(?!\d*:)")
 _T = TypeVar("_T")
+
+#: What is done with a program.
+Examine: TypeAlias = Callable[[Program], Sequence[Outcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +48,25 @@ def sample(items: Sequence[_T], count: int | None, seed: int) -> list[_T]:
     return [items[index] for index in sorted(chosen)]
 
 
-def examine(source: Source, rustc: Path, label: str) -> Result:
-    """One program from text to result.  What panics must be known to pass natively to count as wrong."""
+def run_entries(program: Program) -> list[Outcome]:
+    """What becomes of a program's entries.  What panics must be known to pass natively to count as wrong."""
+    outcomes = program.outcome()
+    wrong = [outcome.name for outcome in outcomes if outcome.status == "wrong"]
+    failing = program.failing_natively(wrong) if wrong else set[str]()
+    return [outcome for outcome in outcomes if outcome.name not in failing]
+
+
+def examine(source: Source, rustc: Path, label: str, what: Examine) -> Result:
+    """One program from text to result."""
     program = Program(source, probe(rustc), find_shim(), _WORK / label / re.sub(r"[^\w.-]", "+", source.name))
     try:
-        outcomes = program.outcome()
-        if any(o.status == "wrong" for o in outcomes) and not program.native_agrees():
-            return Result(source.name, (), "fails natively too")
-        return Result(source.name, tuple(outcomes))
+        outcomes = what(program)
+        return Result(source.name, tuple(outcomes), "" if outcomes or not source.entries else "fails natively too")
     except DoesNotCompileError as error:
         return Result(source.name, (), _first_error(error.output))
     except Exception as error:  # whatever it is, one program must not stop the corpus
-        return Result(source.name, tuple(Outcome(name, "crash", (repr(error),)) for name in source.entries))
+        names = source.entries or (source.name,)
+        return Result(source.name, tuple(Outcome(name, "crash", (repr(error),)) for name in names))
     finally:
         program.remove()
 
@@ -101,7 +111,7 @@ def _state(rustc: Path) -> str:
 
 def run(
     sources: Iterable[Callable[[], Source]], names: Sequence[str], rustc: Path, label: str, jobs: int,
-    *, fresh: bool = False,
+    what: Examine = run_entries, *, fresh: bool = False,
 ) -> Iterator[Result]:  # fmt: skip
     """Every program's result as it comes; those known from an earlier run first, unless ``fresh``."""
     journal = Journal(label, rustc)
@@ -109,7 +119,7 @@ def run(
     yield from (known[name] for name in names if name in known)
     todo = [make for name, make in zip(names, sources, strict=True) if name not in known]
     with ProcessPoolExecutor(jobs, initializer=_quiet, max_tasks_per_child=200) as pool:
-        for future in as_completed([pool.submit(_examine, make, rustc, label) for make in todo]):
+        for future in as_completed([pool.submit(_examine, make, rustc, label, what) for make in todo]):
             result = future.result()
             journal.add(result)
             yield result
@@ -121,14 +131,30 @@ def _quiet() -> None:
     os.environ["RUSTC_ICE"] = "0"
 
 
-def _examine(make: Callable[[], Source], rustc: Path, label: str) -> Result:
-    return examine(make(), rustc, label)
+def _examine(make: Callable[[], Source], rustc: Path, label: str, what: Examine) -> Result:
+    return examine(make(), rustc, label, what)
 
 
 def scores(results: Iterable[Result]) -> dict[str, int]:
     """How many entries have each status, of those that compile."""
     counts = Counter(outcome.status for result in results for outcome in result.outcomes)
     return {**{status: counts[status] for status in STATUSES}, "of": counts.total()}
+
+
+def scores_by(
+    results: Iterable[Result], group: Callable[[Result, Outcome], str]
+) -> dict[str, dict[str, int]]:  # fmt: skip
+    """The scores of groups of entries, in the order of their names."""
+    found: dict[str, list[Outcome]] = {}
+    for result in results:
+        for outcome in result.outcomes:
+            found.setdefault(group(result, outcome), []).append(outcome)
+    return {name: scores([Result(name, tuple(outcomes))]) for name, outcomes in sorted(found.items())}
+
+
+def not_compiled(results: Iterable[Result]) -> dict[str, int]:
+    """How many programs do not compile under the facade, or fail natively, by kind of reason."""
+    return dict(Counter(reason_class(result.not_compiled) for result in results if result.not_compiled).most_common())
 
 
 def classes(results: Iterable[Result]) -> dict[str, int]:
@@ -143,4 +169,4 @@ def classes(results: Iterable[Result]) -> dict[str, int]:
 
 def reason_class(reason: str) -> str:
     """A reason without what is particular to one program."""
-    return _PARTICULAR.sub("..", reason.splitlines()[0])[:200]
+    return _PARTICULAR.sub("..", reason.splitlines()[0])[:300]

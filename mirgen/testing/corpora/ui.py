@@ -50,10 +50,10 @@ class UiTest:
     def source(self) -> Source:
         """The program with its entry."""
         text = self.path.read_text(encoding="utf-8", errors="replace")
-        directives = _directives(text)
-        edition = next((value for key, value in directives if key == "edition"), "2015")
-        flags = [flag for key, value in directives if key == "compile-flags" for flag in value.split()]
-        flags += [f"--cfg={value}" for key, value in directives if key == "cfg"]
+        found = directives(text)
+        edition = next((value for key, value in found if key == "edition"), "2015")
+        flags = [flag for key, value in found if key == "compile-flags" for flag in value.split()]
+        flags += [f"--cfg={value}" for key, value in found if key == "cfg"]
         if not any(own in flag for flag in flags for own in _OWN_PROFILE):
             flags.append("-Cdebug-assertions=on")
         return Source(self.name, text, entry("main", "::std::_finish(main())"), edition, tuple(flags))
@@ -64,11 +64,11 @@ def ui_tests(sources: Sources) -> Iterator[UiTest]:
     for path in sorted(sources.ui.rglob("*.rs")):
         text = path.read_text(encoding="utf-8", errors="replace")
         if _RUN_PASS.search(text) is not None:
-            reasons = (_OUTSIDE.get(key, "") for key, _ in _directives(text))
+            reasons = (_OUTSIDE.get(key, "") for key, _ in directives(text))
             yield UiTest(path, str(path.relative_to(sources.ui)), next(filter(None, reasons), ""))
 
 
-def _directives(text: str) -> Sequence[tuple[str, str]]:
+def directives(text: str) -> Sequence[tuple[str, str]]:
     """The header's keys and values."""
     pairs: list[tuple[str, str]] = []
     for line in _HEADER.findall(text):

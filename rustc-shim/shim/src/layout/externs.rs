@@ -61,6 +61,10 @@ impl Externs {
         externs.extend(has_std.then(|| "std".to_owned()));
         // A crate prints its own paths without its name: in alloc's, `alloc::` is its module.
         externs.remove(&unit.crate_name);
+        // core sees no other crate: in its own, `alloc::` is a module as well.
+        if unit.crate_name == "core" {
+            externs.clear();
+        }
         let names = Names { krate: format!("::{OWN}"), externs, locals: HashMap::new(), ambiguous };
         Ok(Self { names, crates, search, has_std, has_alloc })
     }
