@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
 
-from mirgen.analysis.references import references
 from mirgen.cargo.build import CargoBuild
 from mirgen.cargo.kernels import MarkedKernel
 from mirgen.cargo.program import ClosedProgram, close_built
@@ -23,13 +22,13 @@ from mirgen.errors import UnsupportedError
 from mirgen.ingest import Header, MirUnit, load_mir
 from mirgen.lower import Lowered
 from mirgen.mir.body import Body
-from mirgen.mir.printer import format_bodies
+from mirgen.mir.printer import format_bodies, format_body
 from mirgen.mir.verify import verify_program
 from mirgen.pipeline import Progress, is_intrinsic, lower
 from mirgen.runtime.sim.client import default_simulator
 from mirgen.runtime.sim.launch import SimModule
 from mirgen.targets.host import HostTarget
-from mirgen.testing.corpora.program import Outcome, Program, Source, failure
+from mirgen.testing.corpora.program import Outcome, Program, Source, failure, part
 from mirgen.testing.corpora.sources import Sources
 from mirgen.testing.corpora.ui import directives
 
@@ -252,13 +251,8 @@ def _load(lowered: Lowered) -> None:
 
 def _lower(closed: ClosedProgram, names: Sequence[str]) -> Lowered:
     """The functions and what they reach, without entries: they may take and give anything."""
-    program = closed.program
-    mine = {id(body) for name in names for body in closed.reached[name]}
-    others = {id(body) for reached in closed.reached.values() for body in reached} - mine
-    functions = {key: body for key, body in program.functions.items() if id(body) not in others}
-    return lower(
-        replace(closed, program=replace(program, kernels=(), functions=functions)), HostTarget(), Progress(quiet=True)
-    )  # fmt: skip
+    chosen = part(closed, names)
+    return lower(replace(chosen, program=replace(chosen.program, kernels=())), HostTarget(), Progress(quiet=True))
 
 
 def _is_root(body: Body) -> bool:
@@ -269,7 +263,4 @@ def _is_root(body: Body) -> bool:
     name = body.header.rpartition("::")[2]
     if body.kind != "fn" or body.ctfe or name.startswith("{") or name[:1].isupper():
         return False
-    named = references(body)
-    texts = [*(ty.text for ty in named.types), *(use.fn.path for use in named.callees)]
-    texts += [const.full_path for const, _ in named.unevaluated]
-    return not any(_PARAMETER.search(text) for text in texts)
+    return _PARAMETER.search(format_body(body, verbose=True)) is None

@@ -6,8 +6,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
@@ -16,7 +16,6 @@ from mirgen.cargo.expose import overlays, standard
 from mirgen.cargo.program import ClosedProgram, close_built
 from mirgen.cargo.toolchain import Toolchain
 from mirgen.errors import Diagnostic, MirgenError, ToolError, UnsupportedError
-from mirgen.mir.names import readable
 from mirgen.mir.verify import verify_program
 from mirgen.pipeline import Progress, is_intrinsic, lower
 from mirgen.runtime.errors import DeviceError, KernelPanicError, KernelTimeoutError
@@ -34,8 +33,8 @@ _TIMEOUT: Final = 60.0
 #: What a panic says that stands for the end of the process; with which status is not told.
 _EXIT: Final = "`std::process::exit` was called"
 
-#: How lowering tells of what it refuses who reaches it.
-_CHAIN: Final = re.compile(r"\bkernel (?P<kernel>\w+)(?:: (?P<chain>.*))?$")
+#: A note that tells who reaches what is refused.
+_CHAIN: Final = re.compile(r"^(?:in|reached from) kernel (?:\w+|\?)(?:: .*)?$")
 
 Status = Literal["pass", "refused", "wrong", "crash"]
 
@@ -172,20 +171,37 @@ class Program:
         while groups:
             group = groups.pop()
             refused: dict[str, UnsupportedError] = {}
-            closed: ClosedProgram | None = None
             try:
                 closed = self.close(build, group, refused)
-                left = [name for name in group if name not in refused]
-                found.update(self.run(left, closed) if left else {})
             except Exception as error:
-                left = [name for name in group if name not in refused]
-                at_fault = left if len(left) == 1 else [name for name in _at_fault(error, closed) if name in left]
-                found.update({name: failure(name, error) for name in at_fault})
-                left = [name for name in left if name not in at_fault]
-                middle = len(left) if at_fault else len(left) // 2
-                groups += [part for part in (left[:middle], left[middle:]) if part]
+                if len(group) == 1:
+                    found[group[0]] = failure(group[0], error)
+                else:
+                    groups += _halves(group)
+                continue
             found.update({name: failure(name, error) for name, error in refused.items()})
+            found.update(self._run_parts([name for name in group if name not in refused], closed))
         return [found[name] for name in self._source.entries]
+
+    def _run_parts(self, entries: Sequence[str], closed: ClosedProgram) -> dict[str, Outcome]:
+        """What becomes of entries that are closed: together, or without those that cannot be lowered."""
+        if not entries:
+            return {}
+        try:
+            return self.run(entries, part(closed, entries))
+        except Exception as error:
+            if len(entries) == 1:
+                return {entries[0]: failure(entries[0], error)}
+        failed: dict[str, Outcome] = {}
+        for name in entries:
+            try:
+                lower(part(closed, [name]), HostTarget(), Progress(quiet=True))
+            except Exception as error:
+                failed[name] = failure(name, error)
+        rest = [name for name in entries if name not in failed]
+        for group in [rest] if failed else _halves(rest):
+            failed.update(self._run_parts(group, closed))
+        return failed
 
     def failing_natively(self, entries: Sequence[str]) -> set[str]:
         """Those of the entries that fail in the program as rustc alone builds it, with its own ``std``."""
@@ -231,16 +247,18 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
         file.write_text(text, encoding="utf-8")
 
 
-def _at_fault(error: Exception, closed: ClosedProgram | None) -> Collection[str]:
-    """The entries that reach what lowering refuses; none where that is not known."""
-    if closed is None or not isinstance(error, UnsupportedError):
-        return ()
-    notes = [note for diagnostic in error.diagnostics for note in diagnostic.notes]
-    chains = [match for note in notes if (match := _CHAIN.search(note)) is not None]
-    functions = {match["chain"].rpartition(" -> ")[2] for match in chains if match["chain"]}
-    bodies = {id(body) for key, body in closed.program.functions.items() if readable(key[1]) in functions}
-    reaching = {name for name, reached in closed.reached.items() if any(id(body) in bodies for body in reached)}
-    return reaching | {match["kernel"] for match in chains}
+def _halves(entries: Sequence[str]) -> list[list[str]]:
+    middle = len(entries) // 2
+    return [list(entries[:middle]), list(entries[middle:])]
+
+
+def part(closed: ClosedProgram, entries: Sequence[str]) -> ClosedProgram:
+    """The program of some entries only."""
+    mine = {id(body) for name in entries for body in closed.reached[name]}
+    others = {id(body) for reached in closed.reached.values() for body in reached} - mine
+    functions = {key: body for key, body in closed.program.functions.items() if id(body) not in others}
+    kernels = tuple(kernel for kernel in closed.program.kernels if kernel.name in entries)
+    return replace(closed, program=replace(closed.program, kernels=kernels, functions=functions))
 
 
 def failure(name: str, error: Exception) -> Outcome:
