@@ -204,9 +204,7 @@ class _Reporter:
         if run.output and form == "human":
             parts.append(f"--- output of {run.test.name}\n{run.output.rstrip()}\n---\n")
         text = "".join(parts)
-        for kernel in (f"kernel {run.test.symbol}", f"kernel `{run.test.path}`", f"kernel `{run.test.symbol}`"):
-            text = text.replace(kernel, f"test `{run.test.path}`")
-        return text
+        return run.test.renamed(text)
 
     def end(self, selection: Selection) -> None:
         """The summary, with the failures again."""

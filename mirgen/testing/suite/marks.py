@@ -40,6 +40,12 @@ class CrateTest:
         """``crate::module::name``."""
         return f"{self.crate}::{self.path}"
 
+    def renamed(self, text: str) -> str:
+        """A message about the test, which knows it as a kernel, in the user's words."""
+        for kernel in (f"kernel {self.symbol}", f"kernel `{self.path}`", f"kernel `{self.symbol}`"):
+            text = text.replace(kernel, f"test `{self.path}`")
+        return text
+
 
 def find_tests(build: CargoBuild) -> tuple[CrateTest, ...]:
     """The tests of the root crate of a build with tests, in the order of its sources' modules.
