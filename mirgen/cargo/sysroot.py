@@ -29,7 +29,7 @@ _FLAGS = (
     "-Zforce-unstable-if-unmarked", "--cap-lints", "allow",
 )  # fmt: skip
 #: Raised when the flags, the set of crates or their records change, so that old caches are not taken for new ones.
-_RECIPE = 5
+_RECIPE = 6
 _UNSTABLE = '#[unstable(feature = "mirgen_exposed", issue = "none")] '
 _CONST_UNSTABLE = '#[rustc_const_unstable(feature = "mirgen_exposed", issue = "none")] '
 _STABILITY_MISSING = re.compile(
@@ -43,6 +43,7 @@ _NEVER_INLINED = re.compile(
 _MACRO_IMPL = re.compile(
     r"^(?P<indent>[ \t]+)impl fmt::\$(?P<trait>\w+) for [^\n{;]*\{\n.*?^(?P=indent)\}", re.MULTILINE | re.DOTALL
 )
+_LEFT_TO_LLVM = re.compile(r"^[ \t]*#\[rustc_no_mir_inline\][ \t]*$(?=[^{;]*\bdefault )", re.MULTILINE)
 _METHOD = re.compile(r"^[ \t]+fn \w[^\n{;]*\{", re.MULTILINE)
 _NAMED = re.compile(r"\b(?:struct|enum|union|trait) (\w+)")
 _TRAIT_IMPL = re.compile(r"(?:unsafe )?impl\b.*?(\w+)(?:<[^{]*>)? for (\w+)")
@@ -262,13 +263,17 @@ def inlinable(source: Path) -> dict[Path, str]:
     return found
 
 
-def told_apart(source: Path) -> dict[Path, str]:
-    """The files of a library in which a macro implements traits that its arguments name, with a constant in each of
-    those methods whose type says which trait it was: rustc's headers give the place in the macro only."""
+def readable(source: Path) -> dict[Path, str]:
+    """The files of core that do not say enough, so that they do.
+
+    Where a macro implements traits that its arguments name, a constant in each of those methods has a type that says
+    which trait it was: rustc's headers give the place in the macro only.  And generic functions that only LLVM is to
+    inline (comparisons of slices) lose that mark, because a question about one is answered by its inlined body.
+    """
     found: dict[Path, str] = {}
     for file in sorted(source.rglob("*.rs")):
         text = file.read_text(encoding="utf-8")
-        new = _MACRO_IMPL.sub(_with_marks, text)
+        new = _LEFT_TO_LLVM.sub(lambda mark: " " * len(mark[0]), _MACRO_IMPL.sub(_with_marks, text))
         if new != text:
             found[file] = new
     return found
@@ -292,7 +297,7 @@ def _compile_all(
     relative = Path("lib") / "rustlib" / target / "lib"
     (work / relative).mkdir(parents=True)
     (work / "units").mkdir()
-    texts = {**told_apart(library / "core" / "src"), **inlinable(library / "alloc" / "src")}
+    texts = {**readable(library / "core" / "src"), **inlinable(library / "alloc" / "src")}
     builtins = work / "compiler_builtins.rs"
     builtins.write_text(_COMPILER_BUILTINS)
     crates = (

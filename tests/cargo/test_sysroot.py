@@ -10,7 +10,7 @@ import pytest
 
 from mirgen.cargo.overlay import TRAIT_MARK
 from mirgen.cargo.shim import run_shim
-from mirgen.cargo.sysroot import build_sysroot, inlinable, told_apart
+from mirgen.cargo.sysroot import build_sysroot, inlinable, readable
 from mirgen.cargo.toolchain import find_shim, probe
 from mirgen.ingest import load_layouts
 
@@ -96,13 +96,19 @@ macro_rules! radix {
         }
     };
 }
+impl<A> Compare for A {
+    #[rustc_no_mir_inline]
+    default fn compare(&self) {}
+}
+#[rustc_no_mir_inline]
+fn swap() {}
 """
     file = tmp_path / "num.rs"
     file.write_text(text)
     (tmp_path / "other.rs").write_text("impl fmt::Debug for u8 { fn fmt(&self) {} }\n")
-    found = told_apart(tmp_path)
+    found = readable(tmp_path)
     assert set(found) == {file}
     before, after = text.splitlines(), found[file].splitlines()
     changed = {i: new for i, (old, new) in enumerate(zip(before, after, strict=True), 1) if old != new}
     mark = f" #[allow(dead_code)] const {TRAIT_MARK}: [Option<&dyn fmt::$Trait>; 1] = [None];"
-    assert changed == {4: before[3] + mark}
+    assert changed == {4: before[3] + mark, 14: " " * len(before[13])}
