@@ -175,8 +175,10 @@ class _Walker:
             self._signature(pointer.sig)
 
     def _reified(self, operand: pl.Operand, source: SourceInfo) -> None:
-        if isinstance(operand, pl.Constant) and isinstance(operand.const, pl.ZstConst):
-            ty = operand.const.ty
+        ty = operand_ty(self._locals, operand)
+        if isinstance(ty, tys.ClosureTy) and ty.sig is not None:
+            self.callees.append(CalleeUse(_called_once(ty, ty.sig), source, False, False, self._doomed))
+        elif isinstance(operand, pl.Constant) and isinstance(operand.const, pl.ZstConst):
             if isinstance(ty, tys.FnDefTy):
                 unread = self._doomed and ty.path in self._unread
                 self.callees.append(CalleeUse(ty, source, False, False, self._doomed, unread))
@@ -217,6 +219,13 @@ class _Walker:
         for projection in place.proj:
             if isinstance(projection, pl.Field | pl.OpaqueCast):
                 self.types.add(projection.ty)
+
+
+def _called_once(closure: tys.ClosureTy, sig: tys.FnSig) -> tys.FnDefTy:
+    """The function that a closure's address is of, as a call of it would name it."""
+    path = f"<{closure.text} as core::ops::FnOnce<{sig.inputs[0].text}>>::call_once"
+    call = tys.FnSig((closure, *sig.inputs), sig.output, "rust-call", False, False)
+    return tys.FnDefTy(f"fn() {{{path}}}", closure.crate, path, call)
 
 
 def _is_reify(cast: rv.Cast) -> bool:

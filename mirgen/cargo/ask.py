@@ -33,7 +33,7 @@ from mirgen.cargo.implementations import inlined_spans, stand_in
 from mirgen.cargo.inside import constants_inside, find_by_spans, find_inside, find_promoted_by_spans
 from mirgen.cargo.methods import dyn_call
 from mirgen.cargo.overlay import Overlay, Private, make_overlay
-from mirgen.cargo.queries import INSIDE, Query, answers, chosen_level, query_source
+from mirgen.cargo.queries import INSIDE, Query, address_source, addressed, answers, chosen_level, query_source
 from mirgen.cargo.refusals import at_fault, crates_without_name, private_items, unstable_features
 from mirgen.cargo.source import Names, UnnameableError, type_source
 from mirgen.cargo.tables import TABLE_FEATURE, read_tables, refused_tables, table_source
@@ -104,6 +104,8 @@ class Asker:
     def _query(self, unresolved: Unresolved) -> tuple[CrateDump, Query] | None:
         """The question, and the dump of the crate to put it to."""
         fn = unresolved.fn
+        if unresolved.reason == "address" and fn is None:
+            return self._address_query(unresolved)
         if fn is None or (fn.crate, fn.path) in self._asked or unresolved.reason in ("table", "dyn"):
             return None
         self._asked.add((fn.crate, fn.path))
@@ -123,6 +125,22 @@ class Asker:
                 except UnnameableError:
                     continue
                 return home, replace(query, text=text, fn=stand.fn, which=True)
+        return None
+
+    def _address_query(self, unresolved: Unresolved) -> tuple[CrateDump, Query] | None:
+        """The question which function it is whose address a constant holds."""
+        key = (unresolved.crate, unresolved.path)
+        if (asked := (key[0], f"&{key[1]}")) in self._asked:
+            return None
+        self._asked.add(asked)
+        name = f"q{len(self._asked)}"
+        for home in self._homes(unresolved.path, unresolved.reached):
+            unit = UnitRecord.load(home.unit.record)
+            try:
+                text = address_source(name, unresolved.path, Names(unit.crate_name, unresolved.crate, self._externs))
+            except UnnameableError:
+                continue
+            return home, Query(name, key, _file(unit, unresolved.source.span), text, address=True)
         return None
 
     def _ask_tables(self, stuck: Sequence[Unresolved]) -> bool:
@@ -327,6 +345,9 @@ class Asker:
         answered = False
         for name, headers in found.items():
             query = queries[name]
+            if query.address:
+                answered |= self._take_address(query, [bodies[header] for header in headers])
+                continue
             if query.fn is None:
                 answered |= self._take_constant(dump, query, [bodies[header] for header in headers])
                 continue
@@ -340,6 +361,12 @@ class Asker:
                     answered = True
                     break
         return answered
+
+    def _take_address(self, query: Query, bodies: Sequence[Body]) -> bool:
+        fn = addressed(bodies[0]) if bodies else None
+        if fn is not None:
+            self._resolver.addresses[query.key] = fn
+        return fn is not None
 
     def _take_constant(self, dump: CrateDump, query: Query, bodies: Sequence[Body]) -> bool:
         value = constant_value(bodies[0], dump.allocs) if bodies else None

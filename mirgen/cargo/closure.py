@@ -7,11 +7,14 @@ library's diverging functions (a panic); any other is reported, once, with the c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from mirgen.analysis.drops import UnknownDropError, glue_of, glued
 from mirgen.analysis.fold import LiteralCall, literal_calls, looks_literal, uninit_body
+from mirgen.analysis.objects import closure_shim
 from mirgen.analysis.references import CalleeUse, References, allocations_of, references
 from mirgen.cargo.callee import PATH_HEAD, definition_path, parse_callee, short
 from mirgen.cargo.dump import CrateDump
@@ -27,6 +30,10 @@ from mirgen.mir.statement import SourceInfo, Span
 from mirgen.mir.ty import AdtTy, ClosureTy, FnDefTy, FnPtrTy, PointerTy, Ty
 from mirgen.mir.tyof import place_ty
 
+#: The function behind the address of a closure that captures nothing.
+_CLOSURE_SHIM = re.compile(
+    r"<\{(.*\{closure#\d+\}) closure_kind_ty=.*\} as (?:core|std)::ops::FnOnce<.*>>::call_once - shim(?:\(.*\))?"
+)
 _MAYBE_UNINIT = frozenset({"core::mem::MaybeUninit", "std::mem::MaybeUninit"})
 STANDARD_CRATES = frozenset({"core", "alloc", "std"})
 
@@ -85,7 +92,7 @@ class Unresolved:
     @property
     def may_be_asked(self) -> bool:
         """Whether a question can bring a body."""
-        return self._is_open or self.reached.is_made or self.reason in ("glue", "table")
+        return self._is_open or self.reached.is_made or self.reason in ("glue", "table", "address")
 
     @property
     def has_no_name(self) -> bool:
@@ -165,6 +172,8 @@ class Resolver:
         self.answers: dict[FnKey, tuple[CrateDump, Header]] = {}
         #: Values of constants that rustc's text has as paths only.
         self.constants: dict[FnKey, KnownConstant] = {}
+        #: Functions whose addresses constants hold, by the crate that printed the constant and what it calls them.
+        self.addresses: dict[FnKey, FnDefTy] = {}
         #: Spans inside the implementation that a trait's method means, where it must be instantiated.
         self.implementations: dict[FnKey, frozenset[Span]] = {}
         #: Whether types need to be dropped, by ``Ty.key``.
@@ -182,14 +191,37 @@ class Resolver:
             known = self._references[id(body)] = references(body)
         return known
 
+    def find_address(self, instance: str, home: CrateDump) -> tuple[CrateDump, Header | Body] | str:
+        """Where the body of the function is whose address a constant holds, or the reason's tag why it is nowhere;
+        ``home`` printed the constant."""
+        header = _exact(instance, home)
+        if header is not None:
+            return home, header
+        fn = self.addresses.get((home.crate, instance))
+        if fn is not None:
+            return self.find(fn, home)
+        shim = _CLOSURE_SHIM.fullmatch(instance)
+        found = None if shim is None else self._find_closure(shim[1], [home])
+        if not isinstance(found, tuple):
+            return "address"
+        dump, header = found
+        receiver = dump.bodies([header])[header].locals[1].ty
+        closure = receiver.pointee if isinstance(receiver, PointerTy) else receiver
+        if dump is not home or not isinstance(closure, ClosureTy):
+            return "address"
+        return home, closure_shim(instance, closure, SourceInfo(None, None))
+
     def find(self, item: FnDefTy | ClosureTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
         """Where ``item``'s body is, or the reason's tag why it is nowhere; ``home`` printed the call."""
         key = (item.crate, item.path)
         if key in self.answers:
             return self.answers[key]
         if key not in self._found:
-            found = self._find_closure(item, home) if isinstance(item, ClosureTy) else self._find(item, home)
-            self._found[key] = found
+            if isinstance(item, ClosureTy):
+                dumps = [home, *self.candidate_crates(item, home)]
+                self._found[key] = self._find_closure(item.path, dumps)
+            else:
+                self._found[key] = self._find(item, home)
         return self._found[key]
 
     def _find(self, fn: FnDefTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
@@ -250,20 +282,20 @@ class Resolver:
                     return KnownConstant(dump, None, dump.bodies([found])[found])
         return None
 
-    def _find_closure(self, closure: ClosureTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
+    def _find_closure(self, path: str, dumps: Iterable[CrateDump]) -> tuple[CrateDump, Header] | str:
         """A closure's body stands under its own path in the crate that wrote it; in generic code it has no instance."""
-        method, wanted = parse_callee(closure.path).method, short(closure.path)
-        for dump in (home, *self.candidate_crates(closure, home)):
+        method, wanted = parse_callee(path).method, short(path)
+        for dump in dumps:
             if any("<impl at" in header.header for header in dump.by_name.get(method, ())):
                 dump.know_instances()
             matches = [
                 header
                 for header in dump.by_name.get(method, ())
-                if closure.path == header.header or (header.instance is not None and wanted == short(header.instance))
+                if path == header.header or (header.instance is not None and wanted == short(header.instance))
             ]
             if len(matches) > 1:
                 # The body takes its closure by a type that is written in full.
-                mine = f"{{{erase_regions(closure.path)} "
+                mine = f"{{{erase_regions(path)} "
                 matches = [h for h in matches if any(mine in erase_regions(arg) for arg in h.args[:1])]
             if len(matches) > 1:
                 return "ambiguous"
@@ -333,13 +365,17 @@ def is_standard_panic(use: CalleeUse) -> bool:
     return use.diverges and (use.fn.crate in STANDARD_CRATES or bool(heads & STANDARD_CRATES))
 
 
+#: A function that is to be read, or was made: its key, its dump, its header or body, and what reached it where.
+_Wanted: TypeAlias = tuple[FnKey, CrateDump, Header | Body, Reached, SourceInfo]
+
+
 def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
     """Everything that ``roots`` reach.  Bodies are read in rounds, one call of the shim per crate and round."""
     closure = Closure(objects=Objects(resolver.methods))
     queue = list(roots)
     seen_unresolved: set[FnKey] = set()
     while queue:
-        wanted: list[tuple[FnKey, CrateDump, Header, Reached, SourceInfo]] = []
+        wanted: list[_Wanted] = []
         requested: set[FnKey] = set()
         computed: list[Reached] = []
         for reached in queue:
@@ -459,18 +495,19 @@ def _glue(refs: References, reached: Reached, resolver: Resolver, closure: Closu
     return uses
 
 
-def _read(wanted: Sequence[tuple[FnKey, CrateDump, Header, Reached, SourceInfo]], closure: Closure) -> list[Reached]:
+def _read(wanted: Sequence[_Wanted], closure: Closure) -> list[Reached]:
     by_dump: dict[int, tuple[CrateDump, list[Header]]] = {}
-    for _, dump, header, _, _ in wanted:
-        by_dump.setdefault(id(dump), (dump, []))[1].append(header)
+    for _, dump, found, _, _ in wanted:
+        if isinstance(found, Header):
+            by_dump.setdefault(id(dump), (dump, []))[1].append(found)
     bodies = {ident: dump.bodies(headers) for ident, (dump, headers) in by_dump.items()}
     known = {id(reached.body): reached for reached in closure.functions.values()}
     new: list[Reached] = []
-    for key, dump, header, parent, source in wanted:
-        body = bodies[id(dump)][header]
+    for key, dump, found, parent, source in wanted:
+        body = bodies[id(dump)][found] if isinstance(found, Header) else found
         reached = known.get(id(body))
         if reached is None:
-            reached = known[id(body)] = Reached(body, dump, parent, source)
+            reached = known[id(body)] = Reached(body, dump, parent, source, is_made=isinstance(found, Body))
             new.append(reached)
         closure.functions[key] = reached
     return new
@@ -479,9 +516,9 @@ def _read(wanted: Sequence[tuple[FnKey, CrateDump, Header, Reached, SourceInfo]]
 def _allocations(
     numbers: Iterable[int], reached: Reached, closure: Closure, resolver: Resolver, requested: set[FnKey],
     unresolved: set[FnKey],
-) -> list[tuple[FnKey, CrateDump, Header, Reached, SourceInfo]]:  # fmt: skip
+) -> list[_Wanted]:  # fmt: skip
     """Take over the allocations that ``numbers`` reach; functions whose address they hold are wanted too."""
-    wanted: list[tuple[FnKey, CrateDump, Header, Reached, SourceInfo]] = []
+    wanted: list[_Wanted] = []
     source = SourceInfo(reached.body.span, None)
     stack = list(numbers)
     while stack:
@@ -497,13 +534,14 @@ def _allocations(
             key = (reached.dump.crate, alloc.instance)
             if key in closure.functions or key in requested or key in unresolved:
                 continue
-            header = _exact(alloc.instance, reached.dump)
-            if header is None:
+            found = resolver.find_address(alloc.instance, reached.dump)
+            if isinstance(found, str):
                 unresolved.add(key)
-                closure.unresolved.append(Unresolved(alloc.instance, key[0], "address", source, reached))
+                fn = resolver.addresses.get(key)
+                closure.unresolved.append(Unresolved(alloc.instance, key[0], found, source, reached, fn))
             else:
                 requested.add(key)
-                wanted.append((key, reached.dump, header, reached, source))
+                wanted.append((key, *found, reached, source))
     return wanted
 
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from mirgen.cargo.callee import PATH_HEAD, Callee, definition_path, parse_callee, short
 from mirgen.cargo.impl_heads import impl_head, inherent_type
 from mirgen.cargo.overlay import TRAIT_MARK
-from mirgen.cargo.source import SOURCE_WORDS
+from mirgen.cargo.source import ABI, SOURCE_WORDS
 from mirgen.ingest import Header
 from mirgen.mir.names import erase_regions, skip_group
 from mirgen.mir.place import UnevaluatedConst
@@ -180,7 +180,7 @@ def _open(text: str) -> str:
     while i < len(text):
         inside = i > 0 and (text[i - 1].isalnum() or text[i - 1] in "_:'")
         match = None if inside else _WORD.match(text, i)
-        end = match.end() if match else i + 1
+        end = match.end() if match else abi.end() if (abi := ABI.match(text, i)) else i + 1
         if text[i] == "<" and not inside:
             end = skip_group(text, i)
             while text.startswith("::", end) and (member := _WORD.match(text, end + 2)) is not None:

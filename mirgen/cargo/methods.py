@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from mirgen.analysis.objects import Signature, dispatcher, drop_shim, shim, with_pointee
 from mirgen.cargo.callee import parse_callee, short, split_arguments
+from mirgen.cargo.std_paths import behind_std
 from mirgen.cargo.substitute import Spelling
 from mirgen.mir.body import Body, FnKey
 from mirgen.mir.names import erase_regions, skip_group
@@ -129,7 +130,7 @@ class Methods:
         """Texts of ``crate`` in the words of ``to``, which does not say its own name."""
         spell = Spelling("" if crate == to else crate, self._externs - {crate})
         own = re.compile(rf"(?<![\w:]){to}::")
-        return spell if crate == to else lambda text: own.sub("", spell(text))
+        return spell if crate == to else lambda text: behind_std(own.sub("", spell(text)), to)
 
     def body(self, key: FnKey) -> Body:
         """A function that was made here."""

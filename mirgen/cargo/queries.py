@@ -12,11 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mirgen.cargo.callee import same_callee
+from mirgen.cargo.callee import parse_callee, same_callee
 from mirgen.cargo.overlay import MODULE
 from mirgen.cargo.source import Names, callee_source, type_source
 from mirgen.ingest import Header
-from mirgen.mir.body import Body, FnKey
+from mirgen.mir.body import Block, Body, FnKey
+from mirgen.mir.place import Copy, Move, Place
+from mirgen.mir.rvalue import AdtAggregate
+from mirgen.mir.statement import Assign, Return
 from mirgen.mir.ty import FnDefTy
 
 #: Functions outside of that module have it in their own names.
@@ -33,7 +36,8 @@ class Query:
     ``feature`` must be enabled in the crate.  ``at`` is where in the file the text goes, line and column, if not to its
     end: inside a function's body, where what is asked about has a name.  ``inside`` is then that body's header; where
     the text is a macro's, every function that this wrote gets the question.  ``which``: only the implementation is
-    asked for that ``fn``, a trait's method, means; some of its types are stand-ins.
+    asked for that ``fn``, a trait's method, means; some of its types are stand-ins.  ``address``: what is asked is
+    which function a constant holds the address of.
     """
 
     name: str
@@ -45,6 +49,7 @@ class Query:
     at: tuple[int, int] | None = None
     inside: str | None = None
     which: bool = False
+    address: bool = False
 
 
 def query_source(name: str, fn: FnDefTy, names: Names) -> str:
@@ -66,6 +71,21 @@ def query_source(name: str, fn: FnDefTy, names: Names) -> str:
     return "\n".join(lines)
 
 
+def address_source(name: str, path: str, names: Names) -> str:
+    """A function in which rustc says what the function ``path`` is: its type.
+
+    Raises:
+        UnnameableError: the path cannot be written.
+    """
+    return f"pub fn {name}() {{ ::core::hint::black_box({callee_source(path, names)}); }}"
+
+
+def addressed(body: Body) -> FnDefTy | None:
+    """The function that the body of an :func:`address_source` has to do with."""
+    found = {local.ty.text: local.ty for local in body.locals if isinstance(local.ty, FnDefTy)}
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
 def chosen_level(headers: Sequence[Header], name: str, inside: str | None = None) -> list[Header]:
     """The tower's functions of query ``name`` among ``headers``, outermost first; only that in the body ``inside``.
 
@@ -83,4 +103,15 @@ def chosen_level(headers: Sequence[Header], name: str, inside: str | None = None
 def answers(body: Body, fn: FnDefTy) -> bool:
     """Whether ``body`` holds ``fn`` inlined, and is not merely a call of it: then it may stand for ``fn``."""
     inlined = (scope.inlined.partition(" - shim(")[0] for scope in body.scopes if scope.inlined is not None)
-    return any(same_callee(name, fn.path) for name in inlined)
+    return any(same_callee(name, fn.path) for name in inlined) or _constructs(body, fn)
+
+
+def _constructs(body: Body, fn: FnDefTy) -> bool:
+    """Whether ``fn`` makes a struct or variant of its arguments, for which rustc has no call."""
+    match body.blocks:
+        case (Block(statements=(Assign(place=Place(0, ()), rvalue=AdtAggregate() as made),), terminator=Return()),):
+            given = [operand.place for operand in made.operands if isinstance(operand, Copy | Move)]
+            name = made.variant or parse_callee(made.path).method
+            return given == [Place(1 + i) for i in range(len(fn.sig.inputs))] and parse_callee(fn.path).method == name
+        case _:
+            return False

@@ -11,6 +11,8 @@ from mirgen.cargo.callee import without_regions
 from mirgen.mir.names import LEAF, erase_regions, skip_group
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+#: A calling convention's name: the strings that types have.
+ABI = re.compile(r'"[^"]*"')
 #: Words of a type's source that are no items.
 SOURCE_WORDS = frozenset(
     [
@@ -46,8 +48,6 @@ SOURCE_WORDS = frozenset(
         "str",
         "true",
         "false",
-        "Rust",
-        "C",
     ]
 )
 #: How rustc prints a type parameter of a question: with its number.
@@ -183,8 +183,10 @@ def _rooted(text: str, names: Names) -> str:
             continue
         match = _WORD.match(text, i)
         if match is None:
-            out.append(text[i])
-            i += 1
+            quoted = ABI.match(text, i)
+            end = quoted.end() if quoted else i + 1
+            out.append(text[i:end])
+            i = end
             continue
         word, end = match[0], match.end()
         if (parameter := _OWN_PARAMETER.match(text, i)) is not None:
