@@ -1,9 +1,9 @@
 """Promoted constants, whose bodies are in rustc's text but whose values are not.
 
 rustc promotes ``&[1, 2, 3]`` to a constant of its own; nothing can name it, so rustc cannot be asked for its value.
-Its body is literal data: aggregates of constants and references to them.  That is laid out here with rustc's layouts,
-and integers are combined bit by bit, where nothing can overflow.  What a call with literal arguments gives (``0..=9``
-is one) can be asked for like a constant; a body that computes anything else is left to be refused.
+Its body is mostly literal data: aggregates of constants and references to them.  That is laid out here with rustc's
+layouts, operators on numbers are applied, and checks that hold are passed.  What a call with literal arguments gives
+(``0..=9`` is one) can be asked for like a constant; a body that computes anything else is left to be refused.
 """
 
 from __future__ import annotations
@@ -11,21 +11,41 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, TypeGuard
+from typing import TypeGuard
 
+from mirgen.analysis import arithmetic
 from mirgen.analysis.objects import unsized
-from mirgen.layout.data import FieldsArbitrary, FieldsArray, FieldsUnion, Layout, LayoutTable, VariantsMultiple
+from mirgen.layout.data import (
+    FieldsArbitrary,
+    FieldsArray,
+    FieldsUnion,
+    Layout,
+    LayoutTable,
+    VariantsMultiple,
+    VariantsSingle,
+)  # fmt: skip
 from mirgen.mir import place as p
 from mirgen.mir import rvalue as r
 from mirgen.mir import statement as s
 from mirgen.mir.body import Alloc, Block, Body, FnAlloc, Local, MemoryAlloc, Relocation, Scope
-from mirgen.mir.ty import AdtTy, ArrayTy, BoolTy, CharTy, DynTy, FnDefTy, IntTy, PointerTy, SliceTy, TupleTy, Ty
+from mirgen.mir.ty import (
+    AdtTy,
+    ArrayTy,
+    BoolTy,
+    CharTy,
+    DynTy,
+    FloatTy,
+    FnDefTy,
+    IntTy,
+    PointerTy,
+    SliceTy,
+    TupleTy,
+    Ty,
+)  # fmt: skip
 from mirgen.mir.tyof import operand_ty
 
 _POINTER = 8
-_BITWISE: Final[Mapping[str, Callable[[int, int], int]]] = MappingProxyType(
-    {"BitAnd": int.__and__, "BitOr": int.__or__, "BitXor": int.__xor__}
-)
+_OF_NUMBERS = frozenset({"IntToInt", "IntToFloat", "FloatToInt", "FloatToFloat"})
 _SAME_BYTES = ("PtrToPtr", "Transmute", "Subtype", "PointerCoercion(MutToConstPointer")
 
 
@@ -132,9 +152,10 @@ def uninit_body(ty: AdtTy) -> Body:
 
 
 def looks_literal(body: Body) -> bool:
-    """Whether :func:`fold_body` may succeed: ``body`` has no branches, and literal calls only."""
+    """Whether :func:`fold_body` may succeed: ``body`` has no branches but checks, and literal calls only."""
+    plain = s.Goto | s.Return | s.Assert
     return all(
-        block.cleanup or isinstance(block.terminator, s.Goto | s.Return) or literal_call(block.terminator) is not None
+        block.cleanup or isinstance(block.terminator, plain) or literal_call(block.terminator) is not None
         for block in body.blocks
     )
 
@@ -179,6 +200,10 @@ class _Folder:
                 self._statement(statement)
             match block.terminator:
                 case s.Goto(target=target):
+                    at = target
+                case s.Assert(operand=operand, expected=expected, target=target):
+                    if self._truth(operand) != expected:
+                        raise NotLiteralError("a check that fails")
                     at = target
                 case s.Return():
                     return self._result()
@@ -255,25 +280,65 @@ class _Folder:
                 return self._repeat(self._operand(operand), count, self._layout(ty))
             case r.Cast(cast=cast, operand=operand):
                 return self._cast(cast, operand, ty)
-            case r.UnaryOp(op="Not", operand=operand):
-                ones = 1 if isinstance(ty, BoolTy) else (1 << 8 * self._layout(ty).size) - 1
-                return self._number(self._bits(operand, ty) ^ ones, ty)
-            case r.BinaryOp(op=op, left=left, right=right) if op in _BITWISE:
-                return self._number(_BITWISE[op](self._bits(left, ty), self._bits(right, ty)), ty)
+            case r.UnaryOp(op=op, operand=operand):
+                return self._unary(op, operand, ty)
+            case r.BinaryOp(op=op, left=left, right=right):
+                return self._binary(op, left, right, ty)
+            case r.Discriminant(place=place):
+                return self._discriminant(place, ty)
             case _:
                 raise NotLiteralError(type(value).__name__)
 
-    def _number(self, value: int, ty: Ty) -> _Memory:
-        """An integer cut to its type."""
-        size = self._layout(ty).size
-        return _Memory.number(value % (1 << 8 * size), size)
+    def _unary(self, op: str, operand: p.Operand, ty: Ty) -> _Memory:
+        bits, own = self._number(operand)
+        try:
+            return _Memory.number(arithmetic.unary(op, bits, own), self._layout(ty).size)
+        except arithmetic.UndefinedError as error:
+            raise NotLiteralError(str(error)) from error
 
-    def _bits(self, operand: p.Operand, ty: Ty | None) -> int:
-        """An integer, a ``bool`` or a ``char`` as its unsigned bits."""
-        value = self._operand(operand)
-        if not isinstance(ty, IntTy | BoolTy | CharTy) or value.relocations or not all(value.known):
+    def _binary(self, op: str, left: p.Operand, right: p.Operand, ty: Ty) -> _Memory:
+        """An operator's result; of one that says whether it overflowed, both."""
+        (a, own), (b, other) = self._number(left), self._number(right)
+        try:
+            bits, overflows = arithmetic.binary(op, a, b, own, other)
+        except arithmetic.UndefinedError as error:
+            raise NotLiteralError(str(error)) from error
+        layout = self._layout(ty)
+        if not op.endswith("WithOverflow"):
+            return _Memory.number(bits, layout.size)
+        memory = _Memory.of(layout.size)
+        memory.write(_field_offset(layout, 0), _Memory.number(bits, self._layout(own).size))
+        memory.write(_field_offset(layout, 1), _Memory.number(int(overflows), 1))
+        return memory
+
+    def _discriminant(self, place: p.Place, ty: Ty) -> _Memory:
+        of, at = self._locate(place)
+        layout, size = self._layout(of), self._layout(ty).size
+        match layout.variants:
+            case VariantsSingle(index) if layout.names is not None and index < len(layout.names):
+                return _Memory.number(layout.names[index].discriminant % (1 << 8 * size), size)
+            case VariantsMultiple(tag, offset, None) if layout.names is not None:
+                stored = self._copied(place.local, at + offset, tag.size)
+                found = (n for n in layout.names if n.discriminant % (1 << 8 * tag.size) == _known(stored))
+                name = next(found, None)
+                if name is None:
+                    raise NotLiteralError("a tag of no variant")
+                return _Memory.number(name.discriminant % (1 << 8 * size), size)
+            case _:
+                raise NotLiteralError(f"the discriminant of `{of.text}`")
+
+    def _truth(self, operand: p.Operand) -> bool:
+        bits, ty = self._number(operand)
+        if not isinstance(ty, BoolTy):
+            raise NotLiteralError("a check of no `bool`")
+        return bits == 1
+
+    def _number(self, operand: p.Operand) -> tuple[int, arithmetic.Number]:
+        """A number's bits, and its type."""
+        ty, value = self._type_of(operand), self._operand(operand)
+        if not isinstance(ty, IntTy | BoolTy | CharTy | FloatTy) or not arithmetic.is_number(ty):
             raise NotLiteralError("an operand that is no number")
-        return int.from_bytes(value.data, "little")
+        return _known(value), ty
 
     def _address(self, place: p.Place) -> _Memory:
         if place.proj and isinstance(place.proj[-1], p.Deref):
@@ -329,12 +394,12 @@ class _Folder:
             alloc = self._new_alloc()
             self._allocs[alloc] = FnAlloc(function.path)
             return _Memory.pointer(alloc, 0)
-        if cast == "IntToInt" and isinstance(ty, IntTy | CharTy):
-            from_ = self._type_of(operand)
-            bits = self._bits(operand, from_)
-            if isinstance(from_, IntTy) and from_.signed and bits >> (from_.bits - 1):
-                bits -= 1 << from_.bits
-            return self._number(bits, ty)
+        if isinstance(ty, IntTy | CharTy | FloatTy) and cast in _OF_NUMBERS:
+            bits, from_ = self._number(operand)
+            try:
+                return _Memory.number(arithmetic.cast(cast, bits, from_, ty), self._layout(ty).size)
+            except arithmetic.UndefinedError as error:
+                raise NotLiteralError(str(error)) from error
         value = self._operand(operand)
         if cast.startswith("PointerCoercion(Unsize"):
             meta = self._metadata(operand, ty)
@@ -373,13 +438,16 @@ class _Folder:
                 size = self._layout(ty).size
                 if size == 0:
                     return _Memory.of(0)
-                if place.local not in self._locals:
-                    raise NotLiteralError("a local that nothing was written to")
-                return self._locals[place.local].read(at, size)
+                return self._copied(place.local, at, size)
             case p.Constant(const=const):
                 return self._const(const)
             case _:
                 raise NotLiteralError(type(operand).__name__)
+
+    def _copied(self, local: int, at: int, size: int) -> _Memory:
+        if local not in self._locals:
+            raise NotLiteralError("a local that nothing was written to")
+        return self._locals[local].read(at, size)
 
     def _const(self, const: p.Const) -> _Memory:
         match const:
@@ -410,6 +478,12 @@ class _Folder:
             known[at : at + length] = bytes(length)
         pointers = {pointer.at: (pointer.alloc, pointer.offset) for pointer in memory.relocations}
         return _Memory(bytearray(memory.data), known, pointers).read(offset, size)
+
+
+def _known(value: _Memory) -> int:
+    if value.relocations or not all(value.known):
+        raise NotLiteralError("an operand that is no number")
+    return int.from_bytes(value.data, "little")
 
 
 def _field_offset(layout: Layout, index: int) -> int:

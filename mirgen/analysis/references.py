@@ -178,11 +178,10 @@ class _Walker:
         ty = operand_ty(self._locals, operand)
         if isinstance(ty, tys.ClosureTy) and ty.sig is not None:
             self.callees.append(CalleeUse(_called_once(ty, ty.sig), source, False, False, self._doomed))
-        elif isinstance(operand, pl.Constant) and isinstance(operand.const, pl.ZstConst):
-            if isinstance(ty, tys.FnDefTy):
-                unread = self._doomed and ty.path in self._unread
-                self.callees.append(CalleeUse(ty, source, False, False, self._doomed, unread))
-                self._signature(ty.sig)
+        elif isinstance(ty, tys.FnDefTy) and isinstance(operand, pl.Constant):
+            unread = self._doomed and ty.path in self._unread
+            self.callees.append(CalleeUse(ty, source, False, False, self._doomed, unread))
+            self._signature(ty.sig)
 
     def _signature(self, sig: tys.FnSig) -> None:
         self.types.update(sig.inputs)

@@ -19,7 +19,7 @@ from mirgen.analysis.references import CalleeUse, References, allocations_of, re
 from mirgen.cargo.callee import PATH_HEAD, definition_path, parse_callee, short
 from mirgen.cargo.dump import CrateDump
 from mirgen.cargo.homonyms import Homonyms
-from mirgen.cargo.join import Ambiguous, find_body, find_promoted
+from mirgen.cargo.join import Ambiguous, find_body, find_promoted, is_open
 from mirgen.cargo.methods import Methods, dyn_call
 from mirgen.cargo.objects import Made, NotUnderstoodError, Objects
 from mirgen.ingest import Header
@@ -258,7 +258,7 @@ class Resolver:
         """The value of a constant, or the body that computes it."""
         key, const, home = constant.key, constant.const, constant.reached.dump
         if key not in self.constants:
-            trivial = home.trivial_consts.get(key[1])
+            trivial = home.trivial_const(key[1])
             if trivial is not None and isinstance(trivial.value, Constant):
                 self.constants[key] = KnownConstant(home, trivial.value)
             elif const.promoted is not None:
@@ -267,7 +267,7 @@ class Resolver:
                     self.constants[key] = found
             elif (ty := _uninit_of_core(const)) is not None:
                 self.constants[key] = KnownConstant(home, None, uninit_body(ty))
-            elif home.crate in STANDARD_CRATES and (body := _written(const, home)) is not None:
+            elif (body := _written(const, home)) is not None:
                 self.constants[key] = KnownConstant(home, None, body)
         return self.constants.get(key)
 
@@ -278,7 +278,7 @@ class Resolver:
                 if ask_more and not (method in dump.by_name and dump.know_instances()):
                     continue
                 found = find_promoted(const, home.crate, dump.crate, dump.by_name)
-                if isinstance(found, Header):
+                if isinstance(found, Header) and (const.ty is None or not _is_generic(found, const.ty)):
                     return KnownConstant(dump, None, dump.bodies([found])[found])
         return None
 
@@ -334,10 +334,17 @@ def _uninit_of_core(const: UnevaluatedConst) -> AdtTy | None:
     return const.ty if inline and isinstance(const.ty, AdtTy) and const.ty.path in _MAYBE_UNINIT else None
 
 
+def _is_generic(header: Header, ty: Ty) -> bool:
+    """Whether a promoted constant of type ``ty`` is an instance of what ``header`` is of."""
+    return is_open(header.output) and short(header.output) != short(ty.text)
+
+
 def _written(const: UnevaluatedConst, home: CrateDump) -> Body | None:
-    """The literal data that a constant's item is; rustc is not asked about the standard library's own constants."""
-    named = [h for h in home.by_name.get(parse_callee(const.path).method, ()) if h.kind == "const"]
-    matches = [header for header in named if header.header == const.path]
+    """The literal data that a constant is which rustc cannot be asked for: an item of the standard library, or the
+    discriminant that an enum gives to a variant."""
+    method = parse_callee(const.path).method
+    kind = "const" if home.crate in STANDARD_CRATES else "anon" if method.startswith("{constant#") else ""
+    matches = [h for h in home.by_name.get(method, ()) if h.kind == kind and h.header == const.path]
     if len(matches) != 1:
         return None
     body = home.bodies(matches)[matches[0]]

@@ -24,6 +24,8 @@ from mirgen.mir.ty import AdtTy, BoolTy, CharTy, FloatTy, IntTy, PointerTy
 
 #: What a crate that holds such a question must enable.
 FEATURE = "type_alias_impl_trait"
+#: The constant inside `TypeId::of`, which is what that returns.
+_TYPE_ID = re.compile(r"((?:core::|std::)?any::TypeId::of::<.*>)::\{constant#0\}")
 
 
 def constant_source(name: str, path: str, names: Names) -> str:
@@ -32,6 +34,9 @@ def constant_source(name: str, path: str, names: Names) -> str:
     Raises:
         UnnameableError: the path cannot be written.
     """
+    type_id = _TYPE_ID.fullmatch(path)
+    if type_id is not None:
+        return _inferred(name, f"{callee_source(type_id[1], names)}()")
     return _inferred(name, callee_source(path, names))
 
 

@@ -22,6 +22,8 @@ from mirgen.mir.statement import Assign
 
 #: A body by its header's text and signature: impls that one macro wrote share the text, and some the signature.
 _Key: TypeAlias = tuple[str, tuple[str, ...]]
+#: How many constants of one line each are read at a time.
+_ALL_TRIVIAL = 500
 
 
 class AllocNumbers:
@@ -75,6 +77,7 @@ class CrateDump:
         self.documents: list[tuple[Path, MirUnit]] = []
         self.allocs: dict[int, Alloc] = {}
         self.trivial_consts: dict[str, TrivialConst] = {}
+        self._trivial: frozenset[str] | None = None
 
     @property
     def index(self) -> tuple[Header, ...]:
@@ -127,6 +130,16 @@ class CrateDump:
                 unit = self._dump(args)
             self._keep(unit)
         return {header: self._body(header) for header in wanted}
+
+    def trivial_const(self, path: str) -> TrivialConst | None:
+        """The constant of that path whose value stands in its header; all there are are read the first time."""
+        if path not in self.trivial_consts and self._trivial is None:
+            named = [header.header for header in self.index if header.kind == "trivial_const"]
+            # No library has more of them that a program may need without rustc having put the value in their place.
+            self._trivial = frozenset(named if len(named) <= _ALL_TRIVIAL else ())
+            if self._trivial:
+                self._dump([part for name in sorted(self._trivial) for part in ("--function", name)])
+        return self.trivial_consts.get(path)
 
     def _keep(self, unit: MirUnit) -> None:
         overflow = self.overflow_checks

@@ -370,9 +370,9 @@ def make_tables(
     for name, found in {name: ob for kernel in kernels for name, ob in kernel.types.items()}.items():
         shims = {key: shim for kernel in kernels for key, shim in kernel.shims.get(name, {}).items()}
         in_constants = any(name in kernel.allocs.values() for kernel in kernels)
-        if not (shims or in_constants or any(kernel.measured for kernel in kernels)):
-            continue
         layout = layouts.get(found.ty.key)
+        if layout is None and not (shims or in_constants or any(kernel.measured for kernel in kernels)):
+            continue  # a table that is not read: only its address tells the type's objects from others
         if layout is None:
             raise UnsupportedError(
                 Diagnostic("MG0301", f"the layout of `{found.ty.text}`, which becomes a trait object, is not known")

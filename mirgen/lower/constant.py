@@ -104,7 +104,7 @@ def evaluated(fx: FunctionContext, const: Const) -> Operand:
 
 def _address(fx: FunctionContext, alloc: int, offset: int) -> ir.Value:
     """A pointer into an allocation."""
-    return interior(lower_alloc(fx.cx, alloc), offset)
+    return _address_in(fx.cx, alloc, offset)
 
 
 def _known_align(cx: ModuleContext, alloc: int, offset: int) -> int:
@@ -118,7 +118,7 @@ def _known_align(cx: ModuleContext, alloc: int, offset: int) -> int:
 def lower_alloc(cx: ModuleContext, alloc: int) -> ir.Constant:
     """The address of an allocation as an ``i8*`` constant.  Its global is made on first use.
 
-    Raises :class:`UnsupportedError` (without a span) for vtables, type ids, extern statics and functions without body.
+    Raises :class:`UnsupportedError` (without a span) for vtables, extern statics and functions without body.
     """
     alloc = _one_of_static(cx, alloc)
     known = cx.allocs.get(alloc)
@@ -137,7 +137,7 @@ def lower_alloc(cx: ModuleContext, alloc: int) -> ir.Constant:
 
 
 _OTHER: Final = {
-    "vtable": "a trait object's vtable", "extern_static": "an extern static", "typeid": "a type id at run time",
+    "vtable": "a trait object's vtable", "extern_static": "an extern static",
 }  # fmt: skip
 
 
@@ -179,6 +179,8 @@ def _part(cx: ModuleContext, ty: ir.Type, content: bytes | tuple[int, int]) -> i
     if isinstance(content, bytes):
         return ir.Constant(ty, bytearray(content))
     alloc, offset = content
+    if _is_type_id(cx, alloc):
+        return _address_in(cx, alloc, offset)
     target = lower_alloc(cx, alloc)
     if _on_gpu(cx):
         variable = cx.module.globals.get(_name(_one_of_static(cx, alloc)))
@@ -260,6 +262,19 @@ def _runs(memory: MemoryAlloc) -> list[tuple[ir.Type, bytes | tuple[int, int]]]:
         chunk = memory.data[at:]
         runs.append((ir.ArrayType(types.I8, len(chunk)), chunk))
     return runs
+
+
+def _address_in(cx: ModuleContext, alloc: int, offset: int) -> ir.Constant:
+    """A pointer into an allocation; into a type's identity, which only rustc's evaluator looks behind, the bits of the
+    type's hash that are its offset."""
+    if _is_type_id(cx, alloc):
+        return types.usize(offset).inttoptr(types.PTR)
+    return interior(lower_alloc(cx, alloc), offset)
+
+
+def _is_type_id(cx: ModuleContext, alloc: int) -> bool:
+    found = cx.program.allocs.get(alloc)
+    return isinstance(found, OtherAlloc) and found.what == "typeid"
 
 
 def interior(base: ir.Constant, offset: int) -> ir.Constant:
