@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
+from mirgen.cargo.hoist import hoisted_lines
 from mirgen.errors import InternalError
 
 #: Where what is added to the end of a file stands.
@@ -76,16 +77,22 @@ def private_item(file: Path, line: int, col: int) -> Private | None:
     that item.
     """
     try:
-        text = file.read_text(encoding="utf-8").splitlines()[line - 1]
+        text = _line(file, line)
     except (OSError, IndexError, UnicodeDecodeError):
         return None
     start = max(col - 1, len(text) - len(text.lstrip()))
     return Private(file, line, start + 1) if _ITEM.match(text, start) else None
 
 
+def _line(file: Path, number: int) -> str:
+    """A line of a source file; behind its end, of what is moved there in a copy of a library."""
+    written = file.read_text(encoding="utf-8").splitlines()
+    return written[number - 1] if number <= len(written) else hoisted_lines(file)[number - 1]
+
+
 def module_file(module: Private) -> Path | None:
     """The file of an outline module; ``None`` where ``module`` is none."""
-    declared = _OUTLINE.match(module.file.read_text(encoding="utf-8").splitlines()[module.line - 1], module.col - 1)
+    declared = _OUTLINE.match(_line(module.file, module.line), module.col - 1)
     if declared is None:
         return None
     folder = module.file.parent if module.file.stem in ("mod", "lib") else module.file.with_suffix("")

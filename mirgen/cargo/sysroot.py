@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from mirgen.cargo.hoist import hoisted, hoisted_lines, moved_lines
 from mirgen.cargo.overlay import TRAIT_MARK, Private, make_overlay, module_file, private_items_of, shares_its_name
 from mirgen.cargo.toolchain import NVPTX_TARGET, Toolchain, cache_dir
 from mirgen.errors import ToolError
@@ -29,7 +30,7 @@ _FLAGS = (
     "-Zforce-unstable-if-unmarked", "--cap-lints", "allow",
 )  # fmt: skip
 #: Raised when the flags, the set of crates or their records change, so that old caches are not taken for new ones.
-_RECIPE = 6
+_RECIPE = 8
 _UNSTABLE = '#[unstable(feature = "mirgen_exposed", issue = "none")] '
 _CONST_UNSTABLE = '#[rustc_const_unstable(feature = "mirgen_exposed", issue = "none")] '
 _STABILITY_MISSING = re.compile(
@@ -116,8 +117,10 @@ def expose_standard(
     if not wanted:
         return latest if (latest / "complete").is_file() else None
     # Each build takes its time: all private modules come with the first, and what is in them.
-    modules = [*_modules(toolchain.library / "core" / "src"), *_modules(toolchain.library / "alloc" / "src")]
-    outside = {*wanted, *map(_with_stability, modules)}
+    sources = [toolchain.library / name / "src" for name in ("core", "alloc")]
+    modules = [module for source in sources for module in _modules(source)]
+    moved = [Private(file, at, 1) for source in sources for file in source.rglob("*.rs") for at in moved_lines(file)]
+    outside = {*wanted, *map(_with_stability, (*modules, *moved))}
     places = {(item.file, item.line) for item in (*known, *outside)}
     inside = {i for module in modules for i in _inside(module) if (i.file, i.line) not in places}
     for more in ({*inside, *outside}, outside, wanted):
@@ -207,7 +210,7 @@ def _with_stability(item: Private) -> Private:
 
     A constant function says nothing: those that call it would have to be as unstable.
     """
-    lines = item.file.read_text(encoding="utf-8").splitlines()
+    lines = hoisted_lines(item.file)
     above = itertools.takewhile(lambda line: line.lstrip().startswith(("#", "//")), reversed(lines[: item.line - 1]))
     module = module_file(item)
     inner = "" if module is None else module.read_text(encoding="utf-8")
@@ -247,36 +250,30 @@ def _build_once(
             _build_in(toolchain, library, target, final, progress, exposed)
 
 
-def inlinable(source: Path) -> dict[Path, str]:
-    """The files of a library in which functions are marked ``#[inline(never)]`` or ``#[cold]``, without those marks.
+def inlinable(text: str) -> str:
+    """A source file of alloc without the marks of functions that are ``#[inline(never)]`` or ``#[cold]``.
 
     They keep cold code out of hot code's way, which is nothing to the meaning; but rustc gives a generic function
     concrete arguments only where it inlines it.  What never returns stays marked: a panic is known by its function.
     ``alloc`` has few and short ones; core's are whole sorting algorithms, which would make callers immense.
     """
-    found: dict[Path, str] = {}
-    for file in sorted(source.rglob("*.rs")):
-        text = file.read_text(encoding="utf-8")
-        new = _NEVER_INLINED.sub(_unmarked, text)
-        if new != text:
-            found[file] = new
-    return found
+    return _NEVER_INLINED.sub(_unmarked, text)
 
 
-def readable(source: Path) -> dict[Path, str]:
-    """The files of core that do not say enough, so that they do.
+def readable(text: str) -> str:
+    """A source file of core that says enough.
 
     Where a macro implements traits that its arguments name, a constant in each of those methods has a type that says
     which trait it was: rustc's headers give the place in the macro only.  And generic functions that only LLVM is to
     inline (comparisons of slices) lose that mark, because a question about one is answered by its inlined body.
     """
-    found: dict[Path, str] = {}
-    for file in sorted(source.rglob("*.rs")):
-        text = file.read_text(encoding="utf-8")
-        new = _LEFT_TO_LLVM.sub(lambda mark: " " * len(mark[0]), _MACRO_IMPL.sub(_with_marks, text))
-        if new != text:
-            found[file] = new
-    return found
+    return _LEFT_TO_LLVM.sub(lambda mark: " " * len(mark[0]), _MACRO_IMPL.sub(_with_marks, text))
+
+
+def _rewritten(source: Path, change: Callable[[str], str]) -> dict[Path, str]:
+    """The files of a library that are built otherwise than they were written."""
+    texts = {file: file.read_text(encoding="utf-8") for file in sorted(source.rglob("*.rs"))}
+    return {file: new for file, text in texts.items() if (new := hoisted(change(text))) != text}
 
 
 def _with_marks(impl: re.Match[str]) -> str:
@@ -297,7 +294,8 @@ def _compile_all(
     relative = Path("lib") / "rustlib" / target / "lib"
     (work / relative).mkdir(parents=True)
     (work / "units").mkdir()
-    texts = {**readable(library / "core" / "src"), **inlinable(library / "alloc" / "src")}
+    core, alloc = library / "core" / "src", library / "alloc" / "src"
+    texts = {**_rewritten(core, readable), **_rewritten(alloc, inlinable)}
     builtins = work / "compiler_builtins.rs"
     builtins.write_text(_COMPILER_BUILTINS)
     crates = (
@@ -313,15 +311,14 @@ def _compile_all(
         if source.is_relative_to(library):
             copy = make_overlay(source, library, (), work / "sources", exposed, "pub", texts=texts)
             read, found = copy.root_file, [*found, f"--remap-path-prefix={copy.copy}={library}"]
-            if name == "core":  # is read with the marks, alloc as it was written
-                place = final / copy.copy.relative_to(work)
-                recorded = [*args, f"--remap-path-prefix={place}={library}"]
-                overlay = {
-                    "original_input": str(source),
-                    "original": str(source.parents[1]),
-                    "input": str(place / source.relative_to(library)),
-                    "copy": str(place / source.parents[1].relative_to(library)),
-                }
+            place = final / copy.copy.relative_to(work)
+            recorded = [*args, f"--remap-path-prefix={place}={library}"]
+            overlay = {
+                "original_input": str(source),
+                "original": str(source.parents[1]),
+                "input": str(place / source.relative_to(library)),
+                "copy": str(place / source.parents[1].relative_to(library)),
+            }
         _run([str(toolchain.rustc), *args, *found, "--emit=metadata", "--out-dir", str(work / relative), str(read)])
         if name != "compiler_builtins":
             _record_unit(toolchain, name, recorded, source, target, work, final, relative, overlay)
