@@ -30,7 +30,7 @@ from mirgen.cargo.constants import (
 from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.expose import ExposureNeededError
 from mirgen.cargo.implementations import inlined_spans, stand_in
-from mirgen.cargo.inside import constants_inside, find_by_spans, find_inside, find_promoted_by_spans
+from mirgen.cargo.inside import constants_inside, find_by_spans, find_inside, find_promoted_by_spans, written_text
 from mirgen.cargo.methods import dyn_call
 from mirgen.cargo.overlay import Overlay, Private, make_overlay
 from mirgen.cargo.queries import INSIDE, Query, address_source, addressed, answers, chosen_level, query_source
@@ -43,8 +43,9 @@ from mirgen.errors import ToolError
 from mirgen.ingest import Header
 from mirgen.mir.body import Body, FnKey, MemoryAlloc
 from mirgen.mir.names import erase_regions
-from mirgen.mir.place import Constant
+from mirgen.mir.place import Constant, SliceConst
 from mirgen.mir.statement import Span
+from mirgen.mir.ty import PointerTy
 
 _FLAGS = ("--thresholds", "query")
 
@@ -235,6 +236,12 @@ class Asker:
             unit = UnitRecord.load(home.unit.record)
             names = Names(unit.crate_name, key[0], self._externs)
             header = None if constant.call is not None else _inside(constant, home)
+            if header is not None and header.kind == "trivial_const":
+                value = self._trivial(constant, header, home)
+                if value is not None:
+                    self._resolver.constants[key] = KnownConstant(home, value)
+                    self._known_without_question = True
+                return None
             if header is not None:
                 body = home.bodies([header])[header]
                 literal = looks_literal(body)
@@ -254,6 +261,18 @@ class Asker:
                 continue
             return home, Query(name, key, _file(unit, constant.source.span), text, feature=FEATURE)
         return None
+
+    def _trivial(self, constant: Unevaluated, header: Header, home: CrateDump) -> Constant | None:
+        """The value that stands in a constant's header; rustc prints a string's bytes only where a body holds them."""
+        trivial = home.trivial_const(header.header)
+        if trivial is not None:
+            return trivial.value if isinstance(trivial.value, Constant) else None
+        text, ty = written_text(header, home), constant.const.ty
+        if text is None or not isinstance(ty, PointerTy):
+            return None
+        alloc = self._numbers.new()
+        home.allocs[alloc] = MemoryAlloc(None, 1, text, (), ())
+        return Constant(SliceConst(ty, alloc, len(text)))
 
     def _inside(self, name: str, key: FnKey, header: Header, body: Body, home: CrateDump) -> Query | None:
         """The question for a constant inside a function's body, put there.

@@ -77,7 +77,7 @@ class CrateDump:
         self.documents: list[tuple[Path, MirUnit]] = []
         self.allocs: dict[int, Alloc] = {}
         self.trivial_consts: dict[str, TrivialConst] = {}
-        self._trivial: frozenset[str] | None = None
+        self._asked_trivial: set[str] = set()
 
     @property
     def index(self) -> tuple[Header, ...]:
@@ -132,13 +132,16 @@ class CrateDump:
         return {header: self._body(header) for header in wanted}
 
     def trivial_const(self, path: str) -> TrivialConst | None:
-        """The constant of that path whose value stands in its header; all there are are read the first time."""
-        if path not in self.trivial_consts and self._trivial is None:
-            named = [header.header for header in self.index if header.kind == "trivial_const"]
-            # No library has more of them that a program may need without rustc having put the value in their place.
-            self._trivial = frozenset(named if len(named) <= _ALL_TRIVIAL else ())
-            if self._trivial:
-                self._dump([part for name in sorted(self._trivial) for part in ("--function", name)])
+        """The constant of that path whose value stands in its header.
+
+        Where there are not many, all are read the first time.
+        """
+        if path not in self.trivial_consts:
+            named = [h.header for h in self.index if h.kind == "trivial_const" and h.header not in self._asked_trivial]
+            wanted = named if len(named) <= _ALL_TRIVIAL else [name for name in named if name == path]
+            self._asked_trivial.update(wanted)
+            if wanted:
+                self._dump([part for name in wanted for part in ("--function", name)])
         return self.trivial_consts.get(path)
 
     def _keep(self, unit: MirUnit) -> None:

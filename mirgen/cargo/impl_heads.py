@@ -67,6 +67,8 @@ def _read(head: str) -> ImplHead | None:
     first, rest = _path(rest)
     if not rest or re.match(r"where\b", rest):
         return ImplHead(None, first.rpartition("::")[2]) if first is not None else None
+    if re.fullmatch(r"\$\w+", rest):  # the macro's argument is the type
+        return ImplHead(None, None)
     if first is None or not re.match(r"for\b", rest):
         return None
     ty = _path(rest.removeprefix("for").strip())[0]

@@ -7,7 +7,9 @@ gives, or, in a crate on which that aborts, by where the code that uses the cons
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from mirgen.analysis.references import references
 from mirgen.cargo.callee import Callee, parse_callee, short
@@ -29,7 +31,7 @@ def constants_inside(path: str, by_name: dict[str, list[Header]]) -> list[tuple[
     Items inside a generic function do not depend on its arguments, but blocks do.
     """
     parsed = parse_callee(path)
-    kinds = ("const",) if parsed.generics else ("const", "anon")
+    kinds = ("const", "trivial_const") if parsed.generics else ("const", "trivial_const", "anon")
     named = (header for header in by_name.get(parsed.method, ()) if header.kind in kinds)
     found = ((header, _around(header, by_name)) for header in named)
     return [(header, around) for header, around in found if around is not None]
@@ -62,7 +64,7 @@ def find_by_spans(
     inside = [
         (header, around)
         for header, around in constants_inside(const.path, home.by_name)
-        if header.kind == "const" and (among is None or header in among.candidates)
+        if header.kind in ("const", "trivial_const") and (among is None or header in among.candidates)
     ]
     owner = const.path.rpartition("::")[0]
     inside = [(h, a) for h, a in inside if _may_be_method(parse_callee(owner), a, home.by_name)]
@@ -71,6 +73,23 @@ def find_by_spans(
         text = short(const.ty.text)
         found = [header for header in found if short(header.output) == text]
     return found[0] if len(found) == 1 else None
+
+
+def written_text(header: Header, home: CrateDump) -> bytes | None:
+    """The string that a ``&str`` constant inside a function's body is, where it is written as a literal without
+    escapes; ``None`` where that cannot be seen."""
+    around = _around(header, home.by_name)
+    body = None if around is None else home.bodies([around])[around]
+    if body is None or body.span is None or short(header.output) != "&str":
+        return None
+    file = UnitRecord.load(home.unit.record).absolute(Path(body.span.file))
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    ends = [block.terminator.source.span for block in body.blocks]
+    last = max((span.end_line for span in ends if span is not None and span.file == body.span.file), default=0)
+    name = re.escape(parse_callee(header.header).method)
+    literal = rf"\bconst {name}: &(?:'static )?str =\s*(?://[^\n]*\n\s*)*\"([^\"\\]*)\";"
+    found = re.findall(literal, "\n".join(lines[body.span.line - 1 : last]))
+    return found[0].encode() if len(found) == 1 else None
 
 
 def _may_be_method(path: Callee, around: Header, by_name: dict[str, list[Header]]) -> bool:
@@ -93,11 +112,19 @@ def find_promoted_by_spans(
     if const.ty is None:
         return None
     text = short(const.ty.text)
-    named = (header for header in home.by_name.get(f"promoted[{const.promoted}]", ()) if short(header.output) == text)
-    inside = [(header, around) for header in named if (around := _around(header, home.by_name)) is not None]
-    found = _with_spans(inside, const.path, source, body, unit, home)
+    found = promoted_by_spans(const, source, body, unit, home, lambda header: short(header.output) == text)
     bodies = home.bodies(found)
     return found[0] if len(found) == 1 and _is_concrete(bodies[found[0]]) else None
+
+
+def promoted_by_spans(
+    const: UnevaluatedConst, source: SourceInfo, body: Body, unit: UnitRecord, home: CrateDump,
+    may_be: Callable[[Header], bool] = lambda _: True,
+) -> list[Header]:  # fmt: skip
+    """The promoted constants in ``home`` that ``body``, of ``unit``, may use at ``source``, generic ones too."""
+    named = filter(may_be, home.by_name.get(f"promoted[{const.promoted}]", ()))
+    inside = [(header, around) for header in named if (around := _around(header, home.by_name)) is not None]
+    return _with_spans(inside, const.path, source, body, unit, home)
 
 
 def _with_spans(

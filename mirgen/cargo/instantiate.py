@@ -19,6 +19,7 @@ from mirgen.cargo.closure import STANDARD_CRATES, KnownConstant, Resolver, Uneva
 from mirgen.cargo.closures import arguments_of_trait, closures_written_at, primitive
 from mirgen.cargo.dump import AllocNumbers, CrateDump, header_key
 from mirgen.cargo.implementations import holds
+from mirgen.cargo.inside import promoted_by_spans
 from mirgen.cargo.join import defines, may_be_inherent, may_be_of, names_inherent
 from mirgen.cargo.substitute import GLOBAL, Bindings, Json, NotSubstitutedError, Spelling, Substitution, is_bare
 from mirgen.cargo.unit import UnitRecord
@@ -174,7 +175,7 @@ class Instantiator:
                 continue
             fitting = [
                 (body, bound)
-                for body in _promoted_bodies(const, printed_by.crate, home)
+                for body in _promoted_bodies(constant, home)
                 if (bound := Bindings(known=types)).bind(body.locals[0].ty, const.ty)
             ]
             if len(fitting) > 1:
@@ -293,11 +294,15 @@ def _generic_constant(path: str, printed_by: str, home: CrateDump) -> tuple[Body
     return None
 
 
-def _promoted_bodies(const: UnevaluatedConst, printed_by: str, home: CrateDump) -> list[Body]:
+def _promoted_bodies(constant: Unevaluated, home: CrateDump) -> list[Body]:
     """The bodies in ``home`` that a promoted constant of a generic function may be an instance of."""
+    const, reached = constant.const, constant.reached
     name = f"promoted[{const.promoted}]"
-    owners = {header.header for header in _generic_headers(const.path, printed_by, home)}
+    owners = {header.header for header in _generic_headers(const.path, reached.dump.crate, home)}
     headers = [h for h in home.by_name.get(name, ()) if h.header.removesuffix(f"::{name}") in owners]
+    if not headers and home.is_blind:
+        unit = UnitRecord.load(reached.dump.unit.record)
+        headers = promoted_by_spans(const, constant.source, reached.body, unit, home)
     return [*home.bodies(headers).values()]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mirgen.cargo.callee import PATH_HEAD, Callee, definition_path, parse_callee, short
-from mirgen.cargo.impl_heads import impl_head, inherent_type
+from mirgen.cargo.impl_heads import ImplHead, impl_head, inherent_type
 from mirgen.cargo.overlay import TRAIT_MARK
 from mirgen.cargo.source import ABI, SOURCE_WORDS
 from mirgen.ingest import Header
@@ -57,7 +57,10 @@ def find_body(
     if parsed.trait is not None:
         chosen = [header for header in chosen if is_settled(header)]
     if not chosen and blind and parsed.trait is None:
-        chosen = [h for h in fitting if names_inherent(own_segments(parsed, callee.crate, crate), h)]
+        segments = own_segments(parsed, callee.crate, crate)
+        chosen = [h for h in fitting if names_inherent(segments, h)]
+        if not chosen:
+            chosen = [h for h in fitting if names_inherent(segments, h, of_macros=True)]
     if len(chosen) > 1:
         chosen = _narrow(callee, parsed, crate, chosen)
     if not chosen and blind and parsed.trait is not None:
@@ -306,18 +309,25 @@ def own_segments(path: Callee, caller: str, crate: str) -> tuple[str, ...]:
     return path.segments if caller == crate else path.segments[1:]
 
 
-def names_inherent(segments: Sequence[str], header: Header) -> bool:
+def names_inherent(segments: Sequence[str], header: Header, *, of_macros: bool = False) -> bool:
     """Whether ``module::Type::method``, or an item inside such a method, names the header of one in an inherent impl of
-    that module, as the impl's source says.  Generic arguments do not matter."""
+    that module, as the impl's source says.  Generic arguments do not matter.
+
+    ``of_macros``: in an impl whose type a macro's arguments tell, which may be any.
+    """
     own = parse_callee(header.header).segments
     impls = [i for i, segment in enumerate(own) if segment.startswith("<impl at")]
     if len(impls) != 1 or len(own) != len(segments) or impls[0] > len(own) - 2:
         return False
     plain = [segment.partition("<")[0] for segment in segments]
     return all(
-        mine == theirs if i != impls[0] else inherent_type(mine) == theirs
+        mine == theirs if i != impls[0] else _is_of_macro(mine) if of_macros else inherent_type(mine) == theirs
         for i, (mine, theirs) in enumerate(zip(own, plain, strict=True))
     )
+
+
+def _is_of_macro(impl: str) -> bool:
+    return impl_head(impl) == ImplHead(None, None)
 
 
 def _same_trait_method(parsed: Callee, header: Header) -> bool:

@@ -9,7 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from mirgen.analysis.references import closure_of_types
+from mirgen.cargo.callee import parse_callee
 from mirgen.cargo.dump import CrateDump
+from mirgen.cargo.join import is_open
 from mirgen.cargo.shim import run_shim
 from mirgen.ingest import LayoutUnit, load_layouts
 from mirgen.layout.data import Layout
@@ -17,7 +19,7 @@ from mirgen.mir.ty import Ty, UnsupportedTy
 
 #: How many crates are asked at a time.
 _PARALLEL = 2
-_UNSIZED_OR_GENERIC = frozenset({"param", "alias", "error"})
+_GENERIC = frozenset({"param", "error"})
 
 
 def ask_layouts(
@@ -30,7 +32,7 @@ def ask_layouts(
     for dump, types in held:
         texts = {
             ty.text for ty in closure_of_types(types)
-            if not (isinstance(ty, UnsupportedTy) and ty.what in _UNSIZED_OR_GENERIC)
+            if not (isinstance(ty, UnsupportedTy) and (ty.what in _GENERIC or is_open_projection(ty)))
         }  # fmt: skip
         by_unit.setdefault(dump.unit.record, (dump, set()))[1].update(texts)
     known = layouts.keys() | failures.keys()
@@ -44,6 +46,14 @@ def ask_layouts(
     for unit in (answer.result() for answer in asked):
         layouts.update(unit.layouts)
         failures.update(unit.failures)
+
+
+def is_open_projection(ty: UnsupportedTy) -> bool:
+    """Whether a type is a projection that rustc cannot resolve: of a parameter, or with one among its arguments."""
+    if ty.what != "alias":
+        return False
+    parsed = parse_callee(ty.text)
+    return parsed.trait is None or any(map(is_open, (*parsed.trait, *parsed.generics)))
 
 
 def _ask(dump: CrateDump, texts: list[str], shim: Path, work: Path) -> LayoutUnit:
