@@ -21,6 +21,7 @@ from mirgen.cargo.join import BEHIND_STD
 from mirgen.cargo.kernels import MarkedKernel, find_kernels
 from mirgen.cargo.layouts import ask_layouts
 from mirgen.cargo.objects import make_tables
+from mirgen.cargo.own_intrinsics import refuse_own_intrinsics
 from mirgen.cargo.panic_places import PanicPlaces
 from mirgen.cargo.unresolved import unresolved_diagnostic
 from mirgen.cargo.versions import refuse_mixed_versions
@@ -191,6 +192,7 @@ class _Closer:
             marked = tuple(kernel for kernel in marked if kernel.name in chosen)
         refuse_mixed_versions(self._units, chosen, self._resolver.references)
         refuse_own_allocator(self._build, chosen, self._resolver.references)
+        refuse_own_intrinsics(chosen)
         return self._assemble(marked, chosen)
 
     def _decide_drops(self, chosen: dict[str, tuple[Reached, Closure]]) -> bool:

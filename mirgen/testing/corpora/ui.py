@@ -12,6 +12,8 @@ from mirgen.testing.corpora.program import Source, entry
 from mirgen.testing.corpora.sources import Sources
 
 _HEADER: Final = re.compile(r"^//@ *(.*?) *$", re.MULTILINE)
+#: A library of C that the test suite builds for its programs.
+_LINKED: Final = re.compile(r"^#\[link\(name", re.MULTILINE)
 _RUN_PASS: Final = re.compile(r"^//@ *run-pass\b", re.MULTILINE)
 
 #: What a program of one file, compiled once and run in one thread without unwinding, cannot have.
@@ -65,7 +67,8 @@ def ui_tests(sources: Sources) -> Iterator[UiTest]:
         text = path.read_text(encoding="utf-8", errors="replace")
         if _RUN_PASS.search(text) is not None:
             reasons = (_OUTSIDE.get(key, "") for key, _ in directives(text))
-            yield UiTest(path, str(path.relative_to(sources.ui)), next(filter(None, reasons), ""))
+            linked = "links a library of C" if _LINKED.search(text) else ""
+            yield UiTest(path, str(path.relative_to(sources.ui)), next(filter(None, (*reasons, linked)), ""))
 
 
 def directives(text: str) -> Sequence[tuple[str, str]]:
