@@ -29,8 +29,10 @@ _FLAGS = (
     "-Copt-level=3", "-Cpanic=abort", "-Zalways-encode-mir", "-Zinline-mir", "-Zmir-enable-passes=-JumpThreading",
     "-Zforce-unstable-if-unmarked", "--cap-lints", "allow",
 )  # fmt: skip
+#: On the host core would choose its processor's SIMD for searching strings, where mirgen reads the portable way.
+_NO_SIMD = "-Ctarget-feature=-sse2,-sse"
 #: Raised when the flags, the set of crates or their records change, so that old caches are not taken for new ones.
-_RECIPE = 8
+_RECIPE = 9
 _UNSTABLE = '#[unstable(feature = "mirgen_exposed", issue = "none")] '
 _CONST_UNSTABLE = '#[rustc_const_unstable(feature = "mirgen_exposed", issue = "none")] '
 _STABILITY_MISSING = re.compile(
@@ -306,6 +308,7 @@ def _compile_all(
     for name, edition, source in crates:
         progress(f"{name} for {target}")
         args = ["--crate-name", name, "--edition", edition, "--crate-type", "rlib", "--target", target, *_FLAGS]
+        args += [_NO_SIMD] if target.startswith("x86_64-") else []
         found = ["--sysroot", str(work)] if name != "core" else []
         read, recorded, overlay = source, args, None
         if source.is_relative_to(library):

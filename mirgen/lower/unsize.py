@@ -23,7 +23,8 @@ def lower_unsize(fx: FunctionContext, value: Value, from_ty: Ty, to_ty: Ty, resu
 
     Raises :class:`UnsupportedError` where the types do not show what the metadata is.
     """
-    if isinstance(value, Pair):  # `&mut dyn A` to `&mut dyn B`: one table is that of both
+    if isinstance(value, Pair) and isinstance(result.repr, ReprPair):
+        # `&mut dyn A` to `&mut dyn B`: one table is that of both.
         return Pair(value.first, value.second, result)
     meta = _metadata(fx, from_ty, to_ty)
     match value, value.layout.repr, result.repr:
