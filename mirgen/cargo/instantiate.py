@@ -26,7 +26,6 @@ from mirgen.cargo.unit import UnitRecord
 from mirgen.ingest import Header, MirUnit, load_mir
 from mirgen.mir.body import Body, FnKey
 from mirgen.mir.names import erase_regions
-from mirgen.mir.place import UnevaluatedConst
 from mirgen.mir.statement import Span
 from mirgen.mir.ty import AdtTy, ClosureTy, FnDefTy, FnSig, Ty
 

@@ -50,7 +50,15 @@ def test_integers(op: str, left: int, right: int, ty: Number, result: tuple[int,
 
 @pytest.mark.parametrize(
     ("op", "left", "right"),
-    [("Div", 1, 0), ("Rem", 1, 0), ("Div", 0x80, 0xFF), ("Rem", 0x80, 0xFF), ("AddUnchecked", 127, 1), ("ShlUnchecked", 1, 8), ("Offset", 1, 1)],
+    [
+        ("Div", 1, 0),
+        ("Rem", 1, 0),
+        ("Div", 0x80, 0xFF),
+        ("Rem", 0x80, 0xFF),
+        ("AddUnchecked", 127, 1),
+        ("ShlUnchecked", 1, 8),
+        ("Offset", 1, 1),
+    ],
 )
 def test_what_is_undefined_or_panics_has_no_result(op: str, left: int, right: int) -> None:
     with pytest.raises(UndefinedError):

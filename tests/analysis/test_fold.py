@@ -22,6 +22,7 @@ from mirgen.mir.builder import (
     cast,
     const,
     deref,
+    discriminant,
     field,
     indirect,
     move,
@@ -237,10 +238,12 @@ def test_what_is_not_literal_is_refused() -> None:
         return b
 
     cases: list[tuple[Callable[[BodyBuilder, p.Place], object], str]] = [
-        (lambda b, made: b.assign(made, binary("Add", const(ty.u32, 1), const(ty.u32, 2))), "BinaryOp"),
+        (lambda b, made: b.assign(made, binary("Div", const(ty.u32, 1), const(ty.u32, 0))), "division by zero"),
+        (lambda b, made: b.assign(made, binary("Offset", const(ty.u32, 1), const(ty.u32, 0))), "operator Offset"),
         (lambda b, made: b.call(made, ty.fn_def("k::g", [], ty.u32)), r"k::g\(\)"),
-        (lambda b, made: b.assert_(const(ty.bool, 1), "no"), "Assert"),
-        (lambda b, made: b.assign(made, cast("IntToFloat", const(ty.u32, 1), ty.f32)), "IntToFloat"),
+        (lambda b, made: b.assert_(const(ty.bool, 0), "no"), "a check that fails"),
+        (lambda b, made: b.assert_(const(ty.u32, 1), "no"), "no `bool`"),
+        (lambda b, made: b.assign(made, cast("PointerExposeProvenance", const(ty.u32, 1), ty.u32)), "Provenance"),
         (lambda b, made: b.assign(made, use(p.Constant(p.UnevaluatedConst("k::K", None, None)))), "k::K"),
         (lambda b, made: b.assign(made, use(p.RuntimeChecks("UbChecks"))), "RuntimeChecks"),
         (lambda b, made: b.assign(made, indirect(ty.u32, 7)), "allocation 7"),
@@ -255,3 +258,26 @@ def test_what_is_not_literal_is_refused() -> None:
     written = body(lambda b, made: b.assign(made, one).assign(b.ret, ref(made)).assign(made, two))
     with pytest.raises(NotLiteralError, match="borrowed"):
         fold(ty, written)
+
+
+def test_numbers_are_computed_and_checks_that_hold_passed() -> None:
+    ty = LayoutMaker()
+    pair = ty.tuple(ty.u32, ty.bool)
+    b = promoted(ty, ty.u32)
+    sum_ = b.let(pair, binary("AddWithOverflow", const(ty.u32, 40), const(ty.u32, 2)))
+    b.assert_(move(field(sum_, 1, ty.bool)), "overflow", expected=False)
+    b.assign(b.ret, ref(b.let(ty.u32, use(move(field(sum_, 0, ty.u32))))))
+    value, allocs = fold(ty, b)
+    assert isinstance(value, p.PointerConst)
+    assert allocs[value.alloc] == m.MemoryAlloc(None, 4, b"\x2a\0\0\0", (), ())
+
+
+def test_discriminants_are_those_of_the_source() -> None:
+    ty = LayoutMaker()
+    tagged = ty.enum("E", {"A": [ty.u8], "B": [], "C": [ty.u32]}, discriminants=[3, 9, 200])
+    b = promoted(ty, ty.u32)
+    made = b.let(tagged, adt_of("E", variant="B"))
+    b.assign(b.ret, ref(b.let(ty.u32, discriminant(made))))
+    value, allocs = fold(ty, b)
+    assert isinstance(value, p.PointerConst)
+    assert allocs[value.alloc] == m.MemoryAlloc(None, 4, b"\x09\0\0\0", (), ())

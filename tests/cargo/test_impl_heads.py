@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mirgen.cargo.impl_heads import inherent_type
-from mirgen.cargo.join import find_body, group_by_name
+from mirgen.cargo.join import find_body, group_by_name, names_inherent
 from mirgen.ingest import Header
 from mirgen.mir.ty import FnDefTy, FnSig, TupleTy
 
@@ -59,3 +59,12 @@ def test_in_a_blind_crate_the_source_decides_between_methods_of_one_name(tmp_pat
         assert find_body(callee, "dep", group_by_name(headers)) is None, "elsewhere the side channel says it"
     elsewhere = FnDefTy("", "dep", "other::Global::grow", FnSig((), unit, "Rust", False, False))
     assert find_body(elsewhere, "dep", group_by_name(headers), blind=True) is None
+
+
+@pytest.mark.parametrize(("head", "is_macros"), [("impl $name", True), ("impl<T> $name", True), ("impl X", False)])
+def test_a_macro_tells_the_type_of_an_inherent_impl(tmp_path: Path, head: str, is_macros: bool) -> None:
+    """Only its other names and its signature can tell such a method."""
+    header = Header(f"m::{segment(tmp_path / 'lib.rs', head)}::f", None, "fn", 1, ("u8",), "()")
+    assert names_inherent(("m", "Made", "f"), header, of_macros=True) is is_macros
+    assert not names_inherent(("m", "Made", "f"), header)
+    assert not names_inherent(("m", "Made", "g"), header, of_macros=True)
