@@ -203,6 +203,7 @@ pub fn shared(n: usize) -> std::rc::Rc<[std::mem::MaybeUninit<u64>]> { std::rc::
 extern "C" { fn foreign() -> u8; }
 pub fn calls() -> u8 { unsafe { foreign() } }
 pub struct Tuple(pub u8);
+pub fn typed<T: Copy>(x: T) { typed::<T>(x) }
 """
 
 
@@ -214,7 +215,7 @@ def test_bodies_are_read_printed_and_lowered(tmp_path: Path) -> None:
     outcomes = examine_bodies(Program(source, probe(with_sources().path), find_shim(), tmp_path / "work"))
     found = {outcome.name: outcome.status for outcome in outcomes}
     assert found == {
-        **{f"body {name}": "pass" for name in ("add", "generic", "shared", "calls", "Tuple")},
+        **{f"body {name}": "pass" for name in ("add", "generic", "shared", "calls", "Tuple", "typed")},
         "fn add": "pass", "fn shared": "pass", "fn calls": "refused",
     }  # fmt: skip
 
