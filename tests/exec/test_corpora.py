@@ -77,6 +77,7 @@ def test_scores_and_classes_count_entries() -> None:
     assert scores(results) == {"pass": 1, "refused": 2, "wrong": 0, "crash": 0, "of": 3}
     assert classes(results) == {"refused: MG0201: kernel .. calls ..": 2}
     assert scores_by(results, lambda _, outcome: outcome.status)["pass"]["of"] == 1
+    assert reason_class('MG0334: no (asm!("nop", options()) -> bb1)') == "MG0334: no .."
     assert reason_class("layout of `T` has 12 bytes\nmore") == "layout of .. has .. bytes"
 
 
