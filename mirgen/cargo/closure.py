@@ -169,6 +169,8 @@ class Resolver:
         self.methods = Methods(frozenset(externs))
         #: Bodies that answer questions put to rustc (:mod:`mirgen.cargo.ask`).
         self.answers: dict[FnKey, tuple[CrateDump, Header]] = {}
+        #: Generic bodies of which instances are to be made; their parameters stand for types without a name.
+        self.generic_answers: dict[FnKey, tuple[CrateDump, Header]] = {}
         #: Values of constants that rustc's text has as paths only.
         self.constants: dict[FnKey, KnownConstant] = {}
         #: Spans inside the implementation that a trait's method means, where it must be instantiated.

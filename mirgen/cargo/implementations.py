@@ -14,6 +14,7 @@ from pathlib import Path
 
 from mirgen.cargo.callee import Callee, parse_callee, short
 from mirgen.cargo.join import may_be_one
+from mirgen.cargo.methods import DROP_PATH
 from mirgen.cargo.overlay import MODULE
 from mirgen.cargo.queries import query_source
 from mirgen.cargo.source import PARAMETER, Names, type_source, without_turbofish
@@ -89,6 +90,18 @@ def stand_in(fn: FnDefTy) -> StandIn | None:
         head.startswith(f"<{erase_regions(item.text)} ") for item in _nameless(fn.sig) if isinstance(item, ClosureTy)
     ):
         return None  # a closure itself is called
+    found = _with_stand_ins(fn, head)
+    return None if found is None or "{" in parse_callee(found.fn.path).segments[0] else found
+
+
+def with_parameters(glue: FnDefTy) -> StandIn | None:
+    """The question for the drop glue of a type that holds others without a name, with parameters in their places; its
+    answer is generic, and the parameters stand for what is not known of them.  ``None`` for any other function."""
+    return _with_stand_ins(glue, erase_regions(glue.path)) if glue.path.startswith(DROP_PATH) else None
+
+
+def _with_stand_ins(fn: FnDefTy, head: str) -> StandIn | None:
+    """``fn`` with parameters for what stands in ``head`` and function pointers for other types without a name."""
     pointers: list[str] = []
     parameters: list[Parameter] = []
     path, sig = fn.path, fn.sig
@@ -110,7 +123,7 @@ def stand_in(fn: FnDefTy) -> StandIn | None:
             tuple(_replaced(ty, item, instead) for ty in sig.inputs), _replaced(sig.output, item, instead), sig.abi,
             sig.unsafe, sig.variadic,
         )  # fmt: skip
-    if (not pointers and not parameters) or "{" in parse_callee(path).segments[0]:
+    if not pointers and not parameters:
         return None
     return StandIn(FnDefTy(fn.text, fn.crate, path, sig), tuple(pointers), tuple(parameters))
 

@@ -39,6 +39,9 @@ from mirgen.mir.place import UnevaluatedConst
 from mirgen.mir.statement import Span
 from mirgen.mir.ty import AdtTy, ClosureTy, CoroutineTy, FnDefTy, FnSig, Ty
 
+#: Traits of core that it implements for all types at once, without constants other than the trait's own.
+_OF_ALL_TYPES = frozenset({"core::mem::SizedTypeProperties", "std::mem::SizedTypeProperties"})
+
 
 class InstanceDump(CrateDump):
     """The instances made for calls that one crate sees; to that crate they read like bodies of its own."""
@@ -90,6 +93,17 @@ class _Wanted:
     headers: tuple[Header, ...]
     #: the item's drop glue, where that is wanted instead of what it runs
     glue: FnDefTy | None = None
+    #: whether the generic body is a question's answer, of which every parameter stands in the signature
+    is_answer: bool = False
+
+    @property
+    def holds(self) -> frozenset[str]:
+        """A type that stands in the call's document."""
+        if not self.is_answer:
+            return frozenset({self.item.text})
+        assert isinstance(self.item, FnDefTy)
+        inside = (getattr(ty, "pointee", ty) for ty in self.item.sig.inputs)
+        return frozenset({self.item.text, *(ty.text for ty in inside)})
 
     @property
     def key(self) -> FnKey:
@@ -113,6 +127,8 @@ class Instantiator:
         self._externs = frozenset(externs)
         self._views: dict[Path, InstanceDump] = {}
         self._tried: set[FnKey] = set()
+        #: the functions that compute constants, by the constants' keys
+        self._computed: dict[FnKey, FnDefTy] = {}
         #: why an instance could not be made, by its key
         self.refusals: dict[FnKey, str] = {}
 
@@ -134,9 +150,11 @@ class Instantiator:
     def compute(self, unevaluated: Iterable[Unevaluated]) -> bool:
         """Have constants of instances computed by the program, and promoted ones made; whether any were."""
         found = False
+        changed: set[int] = set()
         for constant in unevaluated:
             key, dump = constant.key, constant.reached.dump
-            if key in self._tried:
+            # What is in a body that has just changed comes up again.
+            if id(constant.reached.body) in changed or (key in self._tried and key not in self._computed):
                 continue
             if constant.const.promoted is not None:
                 self._tried.add(key)
@@ -150,11 +168,13 @@ class Instantiator:
                 continue
             self._tried.add(key)
             try:
-                fn = self._computing(constant, dump)
+                fn = self._computed.get(key) or self._computing(constant, dump)
             except NotSubstitutedError as error:
                 self.refusals[key] = str(error)
                 continue
+            self._computed[key] = fn
             dump.change(constant.reached.body, with_call(constant.reached.body, fn))
+            changed.add(id(constant.reached.body))
             found = True
         return found
 
@@ -213,14 +233,17 @@ class Instantiator:
     def _find(self, unresolved: Unresolved) -> _Wanted | None:
         item = called_item(unresolved.fn) if unresolved.fn is not None else None
         coroutine = dropped(item) if isinstance(item, FnDefTy) else None
+        generic = None if item is None else self._resolver.generic_answers.get((item.crate, item.path))
         # Drop glue has no generic body, but for that of coroutines.
-        glue = unresolved.reason == "glue" and coroutine is None
+        glue = unresolved.reason == "glue" and coroutine is None and generic is None
         if item is None or glue or (item.crate, item.path) in self._tried:
             return None
         self._tried.add((item.crate, item.path))
+        printed_by = unresolved.reached.dump
         if coroutine is not None:
             return self._find_drop(coroutine, unresolved)
-        printed_by = unresolved.reached.dump
+        if generic is not None:
+            return _Wanted(item, printed_by, generic[0], (generic[1],), is_answer=True)
         spans = self._resolver.implementations.get((item.crate, item.path))
         for home in (printed_by, *self._resolver.candidate_crates(item, printed_by)):
             if isinstance(home, InstanceDump):
@@ -246,7 +269,7 @@ class Instantiator:
     def _instance(self, wanted: _Wanted) -> tuple[CrateDump, Header]:
         item, home = wanted.item, wanted.home
         bodies = {header: body for header, body in home.bodies(wanted.headers).items() if not body.ctfe}
-        table, types = _table(wanted.printed_by, lambda unit: any(ty.text == item.text for ty in unit.types))
+        table, types = _table(wanted.printed_by, lambda unit: any(ty.text in wanted.holds for ty in unit.types))
         for text in arguments_of_trait(item.path):  # the document need not hold it apart from the paths that name it
             added = None if text in types else primitive(text, item.crate)
             if added is not None:
@@ -263,7 +286,7 @@ class Instantiator:
         )  # fmt: skip
         name = self._spelling(wanted.printed_by, view)(erase_regions(wanted.key[1]))
         instance = substitution.document(
-            document["bodies"][at], name, view.crate, all_bound=_all_bound(item, body, bindings)
+            document["bodies"][at], name, view.crate, all_bound=wanted.is_answer or _all_bound(item, body, bindings)
         )
         return view, view.add(instance)
 
@@ -313,9 +336,14 @@ def _functions(method: str, home: CrateDump) -> list[Header]:
 
 
 def _generic_constant(path: str, printed_by: str, home: CrateDump) -> tuple[Body, dict[str, str]] | None:
-    """The generic body of an inline constant in ``home``, and the texts of the arguments that ``path`` gives, by the
-    names that the function around it has for them."""
+    """The generic body in ``home`` of an inline constant, or of one of a trait for all types, and the texts of the
+    arguments that ``path`` gives, by the names that the function around it, or the trait, has for them."""
     parsed = parse_callee(path)
+    if parsed.trait is not None and parsed.trait[1] in _OF_ALL_TYPES:
+        name = f"::{parsed.trait[1].partition('::')[2]}::{parsed.method}"
+        headers = [h for h in home.by_name.get(parsed.method, ()) if f"::{h.header}" == name and h.kind == "const"]
+        bodies = [*home.bodies(headers).values()] if home.crate == "core" else []
+        return (bodies[0], {"Self": parsed.trait[0]}) if len(bodies) == 1 else None
     around = _generic_headers(path.rpartition("::")[0], printed_by, home)
     for owner, body in home.bodies(around).items():
         constants = [const.path for const, _ in references(body).unevaluated if const.promoted is None]

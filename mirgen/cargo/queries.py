@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mirgen.cargo.callee import same_callee
 from mirgen.cargo.overlay import MODULE
-from mirgen.cargo.source import Names, callee_source, type_source
+from mirgen.cargo.source import PARAMETERS_NUMBER, Names, callee_source, type_source
 from mirgen.ingest import Header
 from mirgen.mir.body import Body, FnKey
 from mirgen.mir.ty import FnDefTy
@@ -33,7 +33,8 @@ class Query:
     ``feature`` must be enabled in the crate.  ``at`` is where in the file the text goes, line and column, if not to its
     end: inside a function's body, where what is asked about has a name.  ``inside`` is then that body's header; where
     the text is a macro's, every function that this wrote gets the question.  ``which``: only the implementation is
-    asked for that ``fn``, a trait's method, means; some of its types are stand-ins.
+    asked for that ``fn``, a trait's method, means; some of its types are stand-ins.  ``generic``: the answer has
+    parameters in the place of some.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Query:
     at: tuple[int, int] | None = None
     inside: str | None = None
     which: bool = False
+    generic: bool = False
 
 
 def query_source(name: str, fn: FnDefTy, names: Names) -> str:
@@ -83,4 +85,5 @@ def chosen_level(headers: Sequence[Header], name: str, inside: str | None = None
 def answers(body: Body, fn: FnDefTy) -> bool:
     """Whether ``body`` holds ``fn`` inlined, and is not merely a call of it: then it may stand for ``fn``."""
     inlined = (scope.inlined.partition(" - shim(")[0] for scope in body.scopes if scope.inlined is not None)
-    return any(same_callee(name, fn.path) for name in inlined)
+    wanted = PARAMETERS_NUMBER.sub("", fn.path)
+    return any(same_callee(PARAMETERS_NUMBER.sub("", name), wanted) for name in inlined)
