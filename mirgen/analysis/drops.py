@@ -69,7 +69,7 @@ def runs_code(ty: t.Ty, needs_drop: NeedsDrop) -> bool:
             return _any_runs(parts, needs_drop)
         case t.ArrayTy(elem=elem) | t.SliceTy(elem=elem):
             return runs_code(elem, needs_drop)
-        case t.DynTy():  # which type it is, its table knows
+        case t.DynTy() | t.CoroutineTy():  # which type it is, its table knows; what it holds, its glue
             return True
         case _:
             pass

@@ -24,7 +24,6 @@ from mirgen.mir.names import erase_regions
 from mirgen.mir.ty import (
     AdtTy,
     ArrayTy,
-    ClosureTy,
     DynTy,
     FnDefTy,
     FnPtrTy,
@@ -168,21 +167,6 @@ def shim(name: str, item: FnDefTy, source: s.Span | None) -> Body:
     make = _Maker(name, item.crate, item.sig.output, item.sig.inputs, s.SourceInfo(source, None))
     args = tuple(p.Move(p.Place(1 + i)) for i in range(len(item.sig.inputs)))
     return make.calling(p.Constant(p.ZstConst(item)), args, diverges=isinstance(item.sig.output, NeverTy))
-
-
-def closure_shim(name: str, closure: ClosureTy, source: s.SourceInfo) -> Body:
-    """The function ``name`` that calls a closure which captures nothing: what the closure's address is of."""
-    sig = closure.sig
-    arguments = sig.inputs[0] if sig is not None else None
-    assert sig is not None and isinstance(arguments, TupleTy), "rustc's closures take a tuple"
-    pointer = FnSig(arguments.elems, sig.output, "Rust", False, False)
-    make = _Maker(name, closure.crate, sig.output, arguments.elems, source)
-    value = p.Constant(p.ZstConst(closure))
-    cast = "PointerCoercion(ClosureFnPointer(Safe), Implicit)"
-    ty = FnPtrTy(_text(pointer), closure.crate, pointer)
-    fn = make.let(ty, r.Cast(cast, value, ty))
-    args = tuple(p.Move(p.Place(1 + i)) for i in range(len(arguments.elems)))
-    return make.calling(p.Copy(fn), args, diverges=isinstance(sig.output, NeverTy))
 
 
 def drop_shim(name: str, ty: Ty, source: s.Span | None) -> Body:

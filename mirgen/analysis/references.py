@@ -256,7 +256,7 @@ def components(ty: Ty) -> Iterator[Ty]:
             yield elem
         case tys.AdtTy(args=args):
             yield from args
-        case tys.ClosureTy(upvars=upvars):
+        case tys.ClosureTy(upvars=upvars) | tys.CoroutineTy(upvars=upvars):
             yield from upvars
         case _:
             return

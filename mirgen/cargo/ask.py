@@ -29,7 +29,7 @@ from mirgen.cargo.constants import (
 )
 from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.expose import ExposureNeededError
-from mirgen.cargo.implementations import inlined_spans, stand_in
+from mirgen.cargo.implementations import inlined_spans, stand_in, with_parameters
 from mirgen.cargo.inside import constants_inside, find_by_spans, find_inside, find_promoted_by_spans, written_text
 from mirgen.cargo.methods import dyn_call
 from mirgen.cargo.overlay import Overlay, Private, make_overlay
@@ -119,13 +119,13 @@ class Asker:
                 inside = _within(query, home, names) if fn.crate == home.crate else None
                 return home, inside or replace(query, text=query_source(name, fn, names))
             except UnnameableError:
-                stand = stand_in(fn)
-            if stand is not None:
+                stand, generic = stand_in(fn), with_parameters(fn)
+            if (asked := stand or generic) is not None:
                 try:
-                    text = stand.source(name, names)
+                    text = asked.source(name, names)
                 except UnnameableError:
                     continue
-                return home, replace(query, text=text, fn=stand.fn, which=True)
+                return home, replace(query, text=text, fn=asked.fn, which=stand is not None, generic=stand is None)
         return None
 
     def _address_query(self, unresolved: Unresolved) -> tuple[CrateDump, Query] | None:
@@ -376,7 +376,8 @@ class Asker:
                     answered = True
                     break
                 if not query.which and answers(bodies[header], query.fn):
-                    self._resolver.answers[query.key] = (dump, header)
+                    known = self._resolver.generic_answers if query.generic else self._resolver.answers
+                    known[query.key] = (dump, header)
                     answered = True
                     break
         return answered

@@ -7,14 +7,12 @@ library's diverging functions (a panic); any other is reported, once, with the c
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from mirgen.analysis.drops import UnknownDropError, glue_of, glued
 from mirgen.analysis.fold import LiteralCall, literal_calls, looks_literal, uninit_body
-from mirgen.analysis.objects import closure_shim
 from mirgen.analysis.references import CalleeUse, References, allocations_of, references
 from mirgen.cargo.callee import PATH_HEAD, definition_path, parse_callee, short
 from mirgen.cargo.dump import CrateDump
@@ -24,17 +22,18 @@ from mirgen.cargo.methods import Methods, dyn_call
 from mirgen.cargo.objects import Made, NotUnderstoodError, Objects
 from mirgen.ingest import Header
 from mirgen.mir.body import Alloc, Body, FnAlloc, FnKey, MemoryAlloc, OtherAlloc
-from mirgen.mir.names import erase_regions
+from mirgen.mir.coroutine import dropped, resumed
+from mirgen.mir.names import closure_of_shim, erase_regions
 from mirgen.mir.place import Constant, UnevaluatedConst
 from mirgen.mir.statement import SourceInfo, Span
-from mirgen.mir.ty import AdtTy, ClosureTy, FnDefTy, FnPtrTy, PointerTy, Ty
+from mirgen.mir.ty import AdtTy, ClosureTy, CoroutineTy, FnDefTy, FnPtrTy, PointerTy, Ty
 from mirgen.mir.tyof import place_ty
 
-#: The function behind the address of a closure that captures nothing.
-_CLOSURE_SHIM = re.compile(
-    r"<\{(.*\{closure#\d+\}) closure_kind_ty=.*\} as (?:core|std)::ops::FnOnce<.*>>::call_once - shim(?:\(.*\))?"
-)
 _MAYBE_UNINIT = frozenset({"core::mem::MaybeUninit", "std::mem::MaybeUninit"})
+#: What a call runs.
+Item: TypeAlias = FnDefTy | ClosureTy | CoroutineTy
+#: A closure's number, the function around it and what that is inside of.
+_ENOUGH = 3
 STANDARD_CRATES = frozenset({"core", "alloc", "std"})
 
 
@@ -170,6 +169,8 @@ class Resolver:
         self.methods = Methods(frozenset(externs))
         #: Bodies that answer questions put to rustc (:mod:`mirgen.cargo.ask`).
         self.answers: dict[FnKey, tuple[CrateDump, Header]] = {}
+        #: Generic bodies of which instances are to be made; their parameters stand for types without a name.
+        self.generic_answers: dict[FnKey, tuple[CrateDump, Header]] = {}
         #: Values of constants that rustc's text has as paths only.
         self.constants: dict[FnKey, KnownConstant] = {}
         #: Functions whose addresses constants hold, by the crate that printed the constant and what it calls them.
@@ -191,7 +192,7 @@ class Resolver:
             known = self._references[id(body)] = references(body)
         return known
 
-    def find_address(self, instance: str, home: CrateDump) -> tuple[CrateDump, Header | Body] | str:
+    def find_address(self, instance: str, home: CrateDump) -> tuple[CrateDump, Header] | str:
         """Where the body of the function is whose address a constant holds, or the reason's tag why it is nowhere;
         ``home`` printed the constant."""
         header = _exact(instance, home)
@@ -200,29 +201,25 @@ class Resolver:
         fn = self.addresses.get((home.crate, instance))
         if fn is not None:
             return self.find(fn, home)
-        shim = _CLOSURE_SHIM.fullmatch(instance)
-        found = None if shim is None else self._find_closure(shim[1], [home])
-        if not isinstance(found, tuple):
-            return "address"
-        dump, header = found
-        receiver = dump.bodies([header])[header].locals[1].ty
-        closure = receiver.pointee if isinstance(receiver, PointerTy) else receiver
-        if dump is not home or not isinstance(closure, ClosureTy):
-            return "address"
-        return home, closure_shim(instance, closure, SourceInfo(None, None))
+        return self.closure_of(instance, home) or "address"
 
-    def find(self, item: FnDefTy | ClosureTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
+    def find(self, item: Item, home: CrateDump) -> tuple[CrateDump, Header] | str:
         """Where ``item``'s body is, or the reason's tag why it is nowhere; ``home`` printed the call."""
         key = (item.crate, item.path)
         if key in self.answers:
             return self.answers[key]
         if key not in self._found:
-            if isinstance(item, ClosureTy):
-                dumps = [home, *self.candidate_crates(item, home)]
-                self._found[key] = self._find_closure(item.path, dumps)
-            else:
-                self._found[key] = self._find(item, home)
+            self._found[key] = self._look_up(item, home)
         return self._found[key]
+
+    def _look_up(self, item: Item, home: CrateDump) -> tuple[CrateDump, Header] | str:
+        if not isinstance(item, FnDefTy):
+            return self._find_closure(item, home)
+        coroutine = dropped(item)
+        if coroutine is None:
+            return self._find(item, home)
+        found = self._find_closure(coroutine, home)
+        return found if isinstance(found, str) else found[0].drop_of(found[1]) or "generic"
 
     def _find(self, fn: FnDefTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
         parsed = parse_callee(fn.path)
@@ -282,28 +279,47 @@ class Resolver:
                     return KnownConstant(dump, None, dump.bodies([found])[found])
         return None
 
-    def _find_closure(self, path: str, dumps: Iterable[CrateDump]) -> tuple[CrateDump, Header] | str:
+    def _find_closure(self, closure: ClosureTy | CoroutineTy, home: CrateDump) -> tuple[CrateDump, Header] | str:
         """A closure's body stands under its own path in the crate that wrote it; in generic code it has no instance."""
-        method, wanted = parse_callee(path).method, short(path)
-        for dump in dumps:
+        method, wanted = parse_callee(closure.path).method, short(closure.path)
+        for dump in (home, *self.candidate_crates(closure, home)):
             if any("<impl at" in header.header for header in dump.by_name.get(method, ())):
                 dump.know_instances()
             matches = [
                 header
                 for header in dump.by_name.get(method, ())
-                if path == header.header or (header.instance is not None and wanted == short(header.instance))
+                if closure.path == header.header or (header.instance is not None and wanted == short(header.instance))
             ]
             if len(matches) > 1:
                 # The body takes its closure by a type that is written in full.
-                mine = f"{{{erase_regions(path)} "
-                matches = [h for h in matches if any(mine in erase_regions(arg) for arg in h.args[:1])]
+                mine = [f"{{{start}{erase_regions(closure.path)} " for start in ("", "static ")]
+                matches = [h for h in matches if any(m in erase_regions(arg) for arg in h.args[:1] for m in mine)]
             if len(matches) > 1:
                 return "ambiguous"
             if matches:
                 return dump, matches[0]
         return "generic"
 
-    def candidate_crates(self, fn: FnDefTy | ClosureTy, home: CrateDump) -> list[CrateDump]:
+    def closure_of(self, instance: str, home: CrateDump) -> tuple[CrateDump, Header] | None:
+        """The body of the closure that became the function pointer ``instance``, which ``home`` printed."""
+        closure = closure_of_shim(instance)
+        if closure is None:
+            return None
+        path = closure[1:].partition(" closure_kind_ty=")[0]
+        standard = [dump for name in sorted(STANDARD_CRATES) for dump in self._dumps(name)]
+        dumps = {id(dump): dump for dump in (home, *self.crates_in(path, home), *standard)}
+        for dump in dumps.values():
+            bodies = dump.by_name.get(path.rpartition("::")[2], ())
+            owned = {h: h.args[0].removeprefix("&'{erased} ") for h in bodies if h.args}
+            # Another crate may name the item that it is inside of by another module.
+            tails = {h: _common_tail(path, text[1:]) for h, text in owned.items() if short(text) == short(closure)}
+            best = [header for header, length in tails.items() if length == max(tails.values())]
+            if best:
+                enough = min(_ENOUGH, len(parse_callee(path).segments))
+                return (dump, best[0]) if len(best) == 1 and tails[best[0]] >= enough else None
+        return None
+
+    def candidate_crates(self, fn: Item, home: CrateDump) -> list[CrateDump]:
         definition = definition_path(fn.text) if isinstance(fn, FnDefTy) else None
         names = [definition[0]] if definition and parse_callee(fn.path).trait is None else []
         # What answers a question or is an instance may name anything of the crate that it is for.
@@ -321,6 +337,13 @@ class Resolver:
         """Whether nothing but the standard library's items is in the path (a closure is the user's)."""
         heads = PATH_HEAD.findall(fn.path)
         return bool(heads) and all(name in STANDARD_CRATES for name in heads) and "{closure" not in fn.path
+
+
+def _common_tail(path: str, closure: str) -> int:
+    """How many segments at the end of ``path`` the path of a closure's type has too."""
+    mine = parse_callee(path).segments[::-1]
+    theirs = parse_callee(closure.partition(" closure_kind_ty=")[0]).segments[::-1]
+    return next((i for i, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), min(len(mine), len(theirs)))
 
 
 def _uninit_of_core(const: UnevaluatedConst) -> AdtTy | None:
@@ -351,11 +374,14 @@ def _written(const: UnevaluatedConst, home: CrateDump) -> Body | None:
     return body if looks_literal(body) else None
 
 
-def called_item(fn: FnDefTy) -> FnDefTy | ClosureTy | None:
-    """What a call of ``fn`` runs: through the ``Fn`` traits, the closure or function that is the first argument.
+def called_item(fn: FnDefTy) -> Item | None:
+    """What a call of ``fn`` runs: through the ``Fn`` traits, the closure or function that is the first argument;
+    a coroutine that is resumed.
 
     ``None`` where that is a function pointer, whose target other references name.
     """
+    if (coroutine := resumed(fn)) is not None:
+        return coroutine
     if fn.sig.abi != "rust-call" or not fn.sig.inputs:
         return fn
     receiver = fn.sig.inputs[0]
@@ -372,8 +398,8 @@ def is_standard_panic(use: CalleeUse) -> bool:
     return use.diverges and (use.fn.crate in STANDARD_CRATES or bool(heads & STANDARD_CRATES))
 
 
-#: A function that is to be read, or was made: its key, its dump, its header or body, and what reached it where.
-_Wanted: TypeAlias = tuple[FnKey, CrateDump, Header | Body, Reached, SourceInfo]
+#: A function that is to be read: its key, its dump and header, and what reached it where.
+_Wanted: TypeAlias = tuple[FnKey, CrateDump, Header, Reached, SourceInfo]
 
 
 def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
@@ -445,10 +471,10 @@ def close(roots: Iterable[Reached], resolver: Resolver) -> Closure:
     return closure
 
 
-def _dispatched(item: FnDefTy | ClosureTy, use: CalleeUse, reached: Reached, closure: Closure) -> Made | str | None:
+def _dispatched(item: Item, use: CalleeUse, reached: Reached, closure: Closure) -> Made | str | None:
     """The function made for what is called on a trait object, or the reason's tag why there is none; ``None`` for any
     other function."""
-    if isinstance(item, ClosureTy):
+    if not isinstance(item, FnDefTy):
         return None
     objects = closure.objects
     glue = objects.drop_glue(item, reached, use.source)
@@ -504,17 +530,16 @@ def _glue(refs: References, reached: Reached, resolver: Resolver, closure: Closu
 
 def _read(wanted: Sequence[_Wanted], closure: Closure) -> list[Reached]:
     by_dump: dict[int, tuple[CrateDump, list[Header]]] = {}
-    for _, dump, found, _, _ in wanted:
-        if isinstance(found, Header):
-            by_dump.setdefault(id(dump), (dump, []))[1].append(found)
+    for _, dump, header, _, _ in wanted:
+        by_dump.setdefault(id(dump), (dump, []))[1].append(header)
     bodies = {ident: dump.bodies(headers) for ident, (dump, headers) in by_dump.items()}
     known = {id(reached.body): reached for reached in closure.functions.values()}
     new: list[Reached] = []
-    for key, dump, found, parent, source in wanted:
-        body = bodies[id(dump)][found] if isinstance(found, Header) else found
+    for key, dump, header, parent, source in wanted:
+        body = bodies[id(dump)][header]
         reached = known.get(id(body))
         if reached is None:
-            reached = known[id(body)] = Reached(body, dump, parent, source, is_made=isinstance(found, Body))
+            reached = known[id(body)] = Reached(body, dump, parent, source)
             new.append(reached)
         closure.functions[key] = reached
     return new

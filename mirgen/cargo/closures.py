@@ -20,13 +20,13 @@ from mirgen.ingest import Header
 from mirgen.mir.names import erase_regions
 from mirgen.mir.rvalue import ClosureAggregate
 from mirgen.mir.statement import Assign, Span
-from mirgen.mir.ty import BoolTy, CharTy, ClosureTy, FloatTy, IntTy, Ty
+from mirgen.mir.ty import BoolTy, CharTy, ClosureTy, CoroutineTy, FloatTy, IntTy, Ty
 from mirgen.mir.tyof import place_ty
 
 _PLACE = re.compile(r"(.+):(\d+):(\d+): (\d+):(\d+)")
 
 
-def closures_written_at(closure: ClosureTy, printed_by: CrateDump, home: CrateDump) -> Iterator[Header]:
+def closures_written_at(closure: ClosureTy | CoroutineTy, printed_by: CrateDump, home: CrateDump) -> Iterator[Header]:
     """The bodies in ``home`` of a closure in a trait's method, which is made in what ``printed_by`` holds."""
     parsed = parse_callee(closure.path)
     if parsed.trait is None:
@@ -72,7 +72,7 @@ def primitive(text: str, crate: str) -> tuple[dict[str, Any], Ty] | None:
     return None
 
 
-def _places(closure: ClosureTy, dump: CrateDump) -> Iterator[Span]:
+def _places(closure: ClosureTy | CoroutineTy, dump: CrateDump) -> Iterator[Span]:
     """Where the closure is made."""
     wanted = erase_regions(closure.text)
     for _, unit in dump.documents:
@@ -81,7 +81,7 @@ def _places(closure: ClosureTy, dump: CrateDump) -> Iterator[Span]:
                 for statement in block.statements:
                     match statement:
                         case Assign(place=place, rvalue=ClosureAggregate(location=location)):
-                            match = _PLACE.match(location)
+                            match = _PLACE.match(location.removeprefix("coroutine@"))
                             if match and erase_regions(place_ty(body.locals, place).text) == wanted:
                                 yield Span(match[1], *map(int, match.groups()[1:]))
                         case _:

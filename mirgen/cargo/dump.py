@@ -20,6 +20,7 @@ from mirgen.mir.names import erase_regions
 from mirgen.mir.rvalue import ClosureAggregate
 from mirgen.mir.statement import Assign
 
+_DROPS = "--coroutine-drops"
 #: A body by its header's text and signature: impls that one macro wrote share the text, and some the signature.
 _Key: TypeAlias = tuple[str, tuple[str, ...]]
 #: How many constants of one line each are read at a time.
@@ -69,6 +70,9 @@ class CrateDump:
         self._side_channel = unit.primary
         self._side_channel_refused = False
         self._index: tuple[Header, ...] | None = None
+        #: what drops coroutines is in a text of its own
+        self._drops: CrateDump | None = None
+        self._is_drops = _DROPS in self._flags
         self._by_name: dict[str, list[Header]] = {}
         #: where the headers of each text and signature stand in an index
         self._lines: dict[_Key, list[int]] = {}
@@ -144,6 +148,16 @@ class CrateDump:
                 self._dump([part for name in wanted for part in ("--function", name)])
         return self.trivial_consts.get(path)
 
+    def drop_of(self, header: Header) -> tuple[CrateDump, Header] | None:
+        """The body that drops the coroutine that the body of ``header`` resumes, and the dump that has it."""
+        if self._is_drops:
+            return self, header
+        if self._drops is None:
+            flags = (*self._flags, _DROPS)
+            self._drops = CrateDump(self.unit, self._shim, self._work / "drops", self._numbers, flags, self._session)
+        matches = [other for other in self._drops.index if other.header == header.header and _drops_what(other, header)]
+        return (self._drops, matches[0]) if len(matches) == 1 else None
+
     def _keep(self, unit: MirUnit) -> None:
         overflow = self.overflow_checks
         found: dict[_Key, list[Body]] = {}
@@ -186,6 +200,13 @@ class CrateDump:
         """The wire type table of each document that holds bodies."""
         for path, unit in self.documents:
             yield json.loads(path.read_bytes())["types"], unit
+
+
+def _drops_what(drop: Header, resume: Header) -> bool:
+    """Whether a body drops what the other resumes: ``*mut C``, and ``Pin<&mut C>`` or ``&mut C``."""
+    dropped, resumed = (erase_regions(header.args[0]) if header.args else "" for header in (drop, resume))
+    coroutine = dropped.removeprefix("*mut ")
+    return coroutine.startswith("{") and resumed.endswith((f"&'_ mut {coroutine}", f"&'_ mut {coroutine}>"))
 
 
 def _lost_operands(body: Body) -> bool:

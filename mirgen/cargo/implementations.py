@@ -14,24 +14,53 @@ from pathlib import Path
 
 from mirgen.cargo.callee import Callee, parse_callee, short
 from mirgen.cargo.join import may_be_one
+from mirgen.cargo.methods import DROP_PATH
 from mirgen.cargo.overlay import MODULE
 from mirgen.cargo.queries import query_source
 from mirgen.cargo.source import PARAMETER, Names, type_source, without_turbofish
 from mirgen.cargo.unit import UnitRecord
 from mirgen.mir.body import Body
+from mirgen.mir.coroutine import resumed
 from mirgen.mir.names import erase_regions
 from mirgen.mir.statement import SourceInfo, Span
-from mirgen.mir.ty import ClosureTy, FnDefTy, FnSig, TupleTy, Ty, parts
+from mirgen.mir.ty import ClosureTy, CoroutineTy, FnDefTy, FnSig, TupleTy, Ty, parts
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A type parameter in the place of ``item``; of a closure or function, ``pointer`` is the function pointer of its
+    signature (rustc's text)."""
+
+    name: str
+    item: ClosureTy | FnDefTy | CoroutineTy
+    pointer: str
+
+    def bound(self, names: Names) -> str:
+        """The trait that the item implements, as source."""
+
+        def source(ty: Ty) -> str:
+            return type_source(erase_regions(ty.text), names)
+
+        item = self.item
+        if isinstance(item, CoroutineTy):
+            movable = "" if item.text.startswith("{static ") else " + Unpin"
+            if item.resume.text.endswith("::ResumeTy"):
+                return f"core::future::Future<Output = {source(item.returns)}>{movable}"
+            types = f"<{source(item.resume)}, Yield = {source(item.yields)}, Return = {source(item.returns)}>"
+            return f"core::ops::Coroutine{types}{movable}"
+        kind = item.closure_kind if isinstance(item, ClosureTy) else "Fn"
+        signature = type_source(self.pointer, names).replace("'a ", "").removeprefix("fn")
+        return f"{kind}{signature}"
 
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
     """``fn`` with others in the place of types without a name: the function pointers ``pointers`` (rustc's texts), and
-    type parameters, each a name with its trait and a function pointer of its signature."""
+    type parameters."""
 
     fn: FnDefTy
     pointers: tuple[str, ...]
-    parameters: tuple[tuple[str, str, str], ...] = ()
+    parameters: tuple[Parameter, ...] = ()
 
     def source(self, name: str, names: Names) -> str:
         """The question's text.
@@ -47,31 +76,46 @@ class StandIn:
             source = type_source(pointer, names)
             text = text.replace(source, source.replace("'a ", ""))
         declared = "'a"
-        for parameter, trait, pointer in self.parameters:
-            signature = type_source(pointer, names).replace("'a ", "").removeprefix("fn")
-            declared += f", {parameter}: {trait}{signature}"
+        for parameter in self.parameters:
+            declared += f", {parameter.name}: {parameter.bound(names)}"
         return text.replace("<'a>(", f"<{declared}>(")
 
 
 def stand_in(fn: FnDefTy) -> StandIn | None:
     """The question to ask for ``fn``; ``None`` where it is no trait's method, or a closure's own."""
     head = erase_regions(parse_callee(fn.path).segments[0])
-    if not head.startswith("<") or head.startswith("<{"):  # a closure itself is called
+    if not head.startswith("<") or resumed(fn) is not None:
         return None
+    if any(
+        head.startswith(f"<{erase_regions(item.text)} ") for item in _nameless(fn.sig) if isinstance(item, ClosureTy)
+    ):
+        return None  # a closure itself is called
+    found = _with_stand_ins(fn, head)
+    return None if found is None or "{" in parse_callee(found.fn.path).segments[0] else found
+
+
+def with_parameters(glue: FnDefTy) -> StandIn | None:
+    """The question for the drop glue of a type that holds others without a name, with parameters in their places; its
+    answer is generic, and the parameters stand for what is not known of them.  ``None`` for any other function."""
+    return _with_stand_ins(glue, erase_regions(glue.path)) if glue.path.startswith(DROP_PATH) else None
+
+
+def _with_stand_ins(fn: FnDefTy, head: str) -> StandIn | None:
+    """``fn`` with parameters for what stands in ``head`` and function pointers for other types without a name."""
     pointers: list[str] = []
-    parameters: list[tuple[str, str, str]] = []
+    parameters: list[Parameter] = []
     path, sig = fn.path, fn.sig
     for item in _nameless(sig):
         pointer = _pointer(item)
         if pointer is None:
             return None
         instead = pointer
-        if erase_regions(item.text) in head:
-            name, kind = f"{PARAMETER}{len(parameters)}", item.closure_kind if isinstance(item, ClosureTy) else "Fn"
-            if kind is None:
+        if isinstance(item, CoroutineTy) or erase_regions(item.text) in head:
+            name = f"{PARAMETER}{len(parameters)}"
+            if isinstance(item, ClosureTy) and item.closure_kind is None:
                 return None
             instead = f"{name}/#{len(parameters)}"
-            parameters.append((name, kind, pointer))
+            parameters.append(Parameter(name, item, pointer))
         else:
             pointers.append(pointer)
         path = path.replace(item.text, instead)
@@ -79,7 +123,7 @@ def stand_in(fn: FnDefTy) -> StandIn | None:
             tuple(_replaced(ty, item, instead) for ty in sig.inputs), _replaced(sig.output, item, instead), sig.abi,
             sig.unsafe, sig.variadic,
         )  # fmt: skip
-    if (not pointers and not parameters) or "{" in parse_callee(path).segments[0]:
+    if not pointers and not parameters:
         return None
     return StandIn(FnDefTy(fn.text, fn.crate, path, sig), tuple(pointers), tuple(parameters))
 
@@ -88,20 +132,22 @@ def _replaced(ty: Ty, item: Ty, pointer: str) -> Ty:
     return replace(ty, text=ty.text.replace(item.text, pointer))
 
 
-def _nameless(sig: FnSig) -> Iterator[ClosureTy | FnDefTy]:
+def _nameless(sig: FnSig) -> Iterator[ClosureTy | FnDefTy | CoroutineTy]:
     """The outermost closures and functions' own types in a signature, each once."""
     seen: set[str] = set()
     stack: list[Ty] = [*sig.inputs, sig.output]
     while stack:
         ty = stack.pop()
-        if not isinstance(ty, ClosureTy | FnDefTy):
+        if not isinstance(ty, ClosureTy | FnDefTy | CoroutineTy):
             stack.extend(parts(ty))
         elif ty.text not in seen:
             seen.add(ty.text)
             yield ty
 
 
-def _pointer(item: ClosureTy | FnDefTy) -> str | None:
+def _pointer(item: ClosureTy | FnDefTy | CoroutineTy) -> str | None:
+    if isinstance(item, CoroutineTy):
+        return ""
     sig = item.sig
     if sig is None:
         return None

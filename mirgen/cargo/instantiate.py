@@ -15,19 +15,32 @@ from pathlib import Path
 from mirgen.analysis.computed import may_be_computed, with_call
 from mirgen.analysis.references import references
 from mirgen.cargo.callee import definition_path, parse_callee, without_regions
-from mirgen.cargo.closure import STANDARD_CRATES, KnownConstant, Resolver, Unevaluated, Unresolved, called_item
+from mirgen.cargo.closure import STANDARD_CRATES, Item, KnownConstant, Resolver, Unevaluated, Unresolved, called_item
 from mirgen.cargo.closures import arguments_of_trait, closures_written_at, primitive
 from mirgen.cargo.dump import AllocNumbers, CrateDump, header_key
 from mirgen.cargo.implementations import holds
 from mirgen.cargo.inside import promoted_by_spans
 from mirgen.cargo.join import defines, may_be_inherent, may_be_of, names_inherent
-from mirgen.cargo.substitute import GLOBAL, Bindings, Json, NotSubstitutedError, Spelling, Substitution, is_bare
+from mirgen.cargo.substitute import (
+    GLOBAL,
+    Bindings,
+    Json,
+    NotSubstitutedError,
+    Spelling,
+    Substitution,
+    is_bare,
+    is_opaque,
+)  # fmt: skip
 from mirgen.cargo.unit import UnitRecord
 from mirgen.ingest import Header, MirUnit, load_mir
 from mirgen.mir.body import Body, FnKey
+from mirgen.mir.coroutine import dropped, held
 from mirgen.mir.names import erase_regions
 from mirgen.mir.statement import Span
-from mirgen.mir.ty import AdtTy, ClosureTy, FnDefTy, FnSig, Ty
+from mirgen.mir.ty import AdtTy, ClosureTy, CoroutineTy, FnDefTy, FnSig, Ty
+
+#: Traits of core that it implements for all types at once, without constants other than the trait's own.
+_OF_ALL_TYPES = frozenset({"core::mem::SizedTypeProperties", "std::mem::SizedTypeProperties"})
 
 
 class InstanceDump(CrateDump):
@@ -36,6 +49,9 @@ class InstanceDump(CrateDump):
     def __init__(self, view: CrateDump, shim: Path, work: Path, numbers: AllocNumbers) -> None:
         super().__init__(view.unit, shim, work, numbers, session=view)
         self._index = ()
+
+    def drop_of(self, header: Header) -> None:
+        """How an instance is dropped is not in rustc's text either."""
 
     def know_instances(self) -> bool:
         """No question of the side channel is about an instance made here."""
@@ -71,10 +87,29 @@ class InstanceDump(CrateDump):
 class _Wanted:
     """A call's item, the dump that printed the call, and where the generic body may be."""
 
-    item: FnDefTy | ClosureTy
+    item: Item
     printed_by: CrateDump
     home: CrateDump
     headers: tuple[Header, ...]
+    #: the item's drop glue, where that is wanted instead of what it runs
+    glue: FnDefTy | None = None
+    #: whether the generic body is a question's answer, of which every parameter stands in the signature
+    is_answer: bool = False
+
+    @property
+    def holds(self) -> frozenset[str]:
+        """A type that stands in the call's document."""
+        if not self.is_answer:
+            return frozenset({self.item.text})
+        assert isinstance(self.item, FnDefTy)
+        inside = (getattr(ty, "pointee", ty) for ty in self.item.sig.inputs)
+        return frozenset({self.item.text, *(ty.text for ty in inside)})
+
+    @property
+    def key(self) -> FnKey:
+        """What is made, as a call names it."""
+        named = self.glue or self.item
+        return named.crate, named.path
 
 
 class Instantiator:
@@ -92,6 +127,8 @@ class Instantiator:
         self._externs = frozenset(externs)
         self._views: dict[Path, InstanceDump] = {}
         self._tried: set[FnKey] = set()
+        #: the functions that compute constants, by the constants' keys
+        self._computed: dict[FnKey, FnDefTy] = {}
         #: why an instance could not be made, by its key
         self.refusals: dict[FnKey, str] = {}
 
@@ -102,7 +139,7 @@ class Instantiator:
             home.bodies([header for each in wanted if each.home is home for header in each.headers])
         made = False
         for each in wanted:
-            key = (each.item.crate, each.item.path)
+            key = each.key
             try:
                 self._resolver.answers[key] = self._instance(each)
                 made = True
@@ -113,9 +150,11 @@ class Instantiator:
     def compute(self, unevaluated: Iterable[Unevaluated]) -> bool:
         """Have constants of instances computed by the program, and promoted ones made; whether any were."""
         found = False
+        changed: set[int] = set()
         for constant in unevaluated:
             key, dump = constant.key, constant.reached.dump
-            if key in self._tried:
+            # What is in a body that has just changed comes up again.
+            if id(constant.reached.body) in changed or (key in self._tried and key not in self._computed):
                 continue
             if constant.const.promoted is not None:
                 self._tried.add(key)
@@ -129,11 +168,13 @@ class Instantiator:
                 continue
             self._tried.add(key)
             try:
-                fn = self._computing(constant, dump)
+                fn = self._computed.get(key) or self._computing(constant, dump)
             except NotSubstitutedError as error:
                 self.refusals[key] = str(error)
                 continue
+            self._computed[key] = fn
             dump.change(constant.reached.body, with_call(constant.reached.body, fn))
+            changed.add(id(constant.reached.body))
             found = True
         return found
 
@@ -191,26 +232,44 @@ class Instantiator:
 
     def _find(self, unresolved: Unresolved) -> _Wanted | None:
         item = called_item(unresolved.fn) if unresolved.fn is not None else None
-        # Drop glue has no generic body.
-        if item is None or unresolved.reason == "glue" or (item.crate, item.path) in self._tried:
+        coroutine = dropped(item) if isinstance(item, FnDefTy) else None
+        generic = None if item is None else self._resolver.generic_answers.get((item.crate, item.path))
+        # Drop glue has no generic body, but for that of coroutines.
+        glue = unresolved.reason == "glue" and coroutine is None and generic is None
+        if item is None or glue or (item.crate, item.path) in self._tried:
             return None
         self._tried.add((item.crate, item.path))
         printed_by = unresolved.reached.dump
+        if coroutine is not None:
+            return self._find_drop(coroutine, unresolved)
+        if generic is not None:
+            return _Wanted(item, printed_by, generic[0], (generic[1],), is_answer=True)
         spans = self._resolver.implementations.get((item.crate, item.path))
         for home in (printed_by, *self._resolver.candidate_crates(item, printed_by)):
             if isinstance(home, InstanceDump):
                 continue
             headers = tuple(_headers_of(item, home) if spans is None else _implementations(item, spans, home))
-            if not headers and isinstance(item, ClosureTy):
+            if not headers and isinstance(item, ClosureTy | CoroutineTy):
                 headers = tuple(closures_written_at(item, printed_by, home))
             if headers:
                 return _Wanted(item, printed_by, home, headers)
         return None
 
+    def _find_drop(self, coroutine: CoroutineTy, unresolved: Unresolved) -> _Wanted | None:
+        printed_by = unresolved.reached.dump
+        for home in (printed_by, *self._resolver.candidate_crates(coroutine, printed_by)):
+            if isinstance(home, InstanceDump):
+                continue
+            headers = [*_headers_of(coroutine, home)] or [*closures_written_at(coroutine, printed_by, home)]
+            found = [drop for header in headers if (drop := home.drop_of(header)) is not None]
+            if found:
+                return _Wanted(coroutine, printed_by, found[0][0], tuple(h for _, h in found), unresolved.fn)
+        return None
+
     def _instance(self, wanted: _Wanted) -> tuple[CrateDump, Header]:
         item, home = wanted.item, wanted.home
         bodies = {header: body for header, body in home.bodies(wanted.headers).items() if not body.ctfe}
-        table, types = _table(wanted.printed_by, lambda unit: any(ty.text == item.text for ty in unit.types))
+        table, types = _table(wanted.printed_by, lambda unit: any(ty.text in wanted.holds for ty in unit.types))
         for text in arguments_of_trait(item.path):  # the document need not hold it apart from the paths that name it
             added = None if text in types else primitive(text, item.crate)
             if added is not None:
@@ -225,9 +284,9 @@ class Instantiator:
         substitution = Substitution(
             document, bindings, table, self._spelling(home, view), self._spelling(wanted.printed_by, view)
         )  # fmt: skip
-        name = self._spelling(wanted.printed_by, view)(erase_regions(item.path))
+        name = self._spelling(wanted.printed_by, view)(erase_regions(wanted.key[1]))
         instance = substitution.document(
-            document["bodies"][at], name, view.crate, all_bound=_argument_count(item) == bindings.count
+            document["bodies"][at], name, view.crate, all_bound=wanted.is_answer or _all_bound(item, body, bindings)
         )
         return view, view.add(instance)
 
@@ -246,7 +305,7 @@ class Instantiator:
         return self._views[record]
 
 
-def _headers_of(item: FnDefTy | ClosureTy, home: CrateDump) -> Iterator[Header]:
+def _headers_of(item: Item, home: CrateDump) -> Iterator[Header]:
     """The functions in ``home`` that ``item`` may be an instance of."""
     parsed = parse_callee(item.path)
     definition = definition_path(item.text) if isinstance(item, FnDefTy) and parsed.trait is None else None
@@ -277,9 +336,14 @@ def _functions(method: str, home: CrateDump) -> list[Header]:
 
 
 def _generic_constant(path: str, printed_by: str, home: CrateDump) -> tuple[Body, dict[str, str]] | None:
-    """The generic body of an inline constant in ``home``, and the texts of the arguments that ``path`` gives, by the
-    names that the function around it has for them."""
+    """The generic body in ``home`` of an inline constant, or of one of a trait for all types, and the texts of the
+    arguments that ``path`` gives, by the names that the function around it, or the trait, has for them."""
     parsed = parse_callee(path)
+    if parsed.trait is not None and parsed.trait[1] in _OF_ALL_TYPES:
+        name = f"::{parsed.trait[1].partition('::')[2]}::{parsed.method}"
+        headers = [h for h in home.by_name.get(parsed.method, ()) if f"::{h.header}" == name and h.kind == "const"]
+        bodies = [*home.bodies(headers).values()] if home.crate == "core" else []
+        return (bodies[0], {"Self": parsed.trait[0]}) if len(bodies) == 1 else None
     around = _generic_headers(path.rpartition("::")[0], printed_by, home)
     for owner, body in home.bodies(around).items():
         constants = [const.path for const, _ in references(body).unevaluated if const.promoted is None]
@@ -318,7 +382,7 @@ def _bound_by_text(texts: Mapping[str, str], types: Mapping[str, Ty]) -> Binding
     return bindings
 
 
-def _implementations(item: FnDefTy | ClosureTy, spans: frozenset[Span], home: CrateDump) -> Iterator[Header]:
+def _implementations(item: Item, spans: frozenset[Span], home: CrateDump) -> Iterator[Header]:
     """The bodies in ``home`` of the method's name that hold ``spans``."""
     unit = UnitRecord.load(home.unit.record)
     for header, body in home.bodies(_functions(parse_callee(item.path).method, home)).items():
@@ -335,7 +399,7 @@ def _same_path(segments: Sequence[str], header: Header) -> bool:
     )
 
 
-def _bindings(item: FnDefTy | ClosureTy, body: Body, types: Mapping[str, Ty]) -> Bindings | None:
+def _bindings(item: Item, body: Body, types: Mapping[str, Ty]) -> Bindings | None:
     """What ``item``'s signature makes of ``body``'s generic parameters; ``None`` where they do not fit.
 
     ``types`` are those that the call's document holds, by their text without regions.
@@ -343,11 +407,15 @@ def _bindings(item: FnDefTy | ClosureTy, body: Body, types: Mapping[str, Ty]) ->
     bindings = Bindings(known=types)
     params = [local.ty for local in body.locals[1 : body.arg_count + 1]]
     if isinstance(item, FnDefTy):
-        pairs = [*zip(params, item.sig.inputs, strict=False), (body.locals[0].ty, item.sig.output)]
+        pairs = [*zip(params, item.sig.inputs, strict=False)]
+        if not is_opaque(item.sig.output):  # what an `impl Trait` is, the body says
+            pairs.append((body.locals[0].ty, item.sig.output))
         fits = len(params) == len(item.sig.inputs) and all(bindings.bind(mine, theirs) for mine, theirs in pairs)
         return bindings if fits else None
     receiver = getattr(params[0], "pointee", params[0]) if params else None
-    if not isinstance(receiver, ClosureTy) or not bindings.bind(receiver, item):
+    if params and isinstance(item, CoroutineTy):
+        receiver = held(params[0])
+    if not isinstance(receiver, ClosureTy | CoroutineTy) or not bindings.bind(receiver, item):
         return None
     # Parameters that only the closure's body uses are told by the path of the function around it.
     names, arguments = _arguments_around(receiver.path), _arguments_around(item.path)
@@ -367,11 +435,23 @@ def _arguments_around(closure: str) -> list[str]:
     return without_regions(around[around.index("<") + 1 : -1])
 
 
-def _argument_count(item: FnDefTy | ClosureTy) -> int | None:
+def _argument_count(item: Item) -> int | None:
     """How many generic arguments, other than regions, ``item``'s path gives; ``None`` where an impl's are not told."""
-    if "<impl " in item.path or isinstance(item, ClosureTy):
+    if "<impl " in item.path or isinstance(item, ClosureTy | CoroutineTy):
         return None
     return sum(len(without_regions(group)) for group in parse_callee(item.path).generics)
+
+
+def _all_bound(item: Item, body: Body, bindings: Bindings) -> bool:
+    """Whether nothing in ``body`` can be a parameter that ``bindings`` lack."""
+    if isinstance(item, FnDefTy):
+        return _argument_count(item) == bindings.count
+    coroutine = held(body.locals[1].ty) if isinstance(item, CoroutineTy) else None
+    # All parameters of a function that is in no implementation and no other body stand in its path.
+    if coroutine is None or any(segment[0] in "<{" for segment in parse_callee(coroutine.path).segments[:-1]):
+        return False
+    names = [name.partition("/#")[0] for name in _arguments_around(coroutine.path)]
+    return all(name in bindings.types or name in bindings.consts for name in names)
 
 
 def _document_of(home: CrateDump, body: Body) -> tuple[Json, int]:

@@ -39,13 +39,13 @@ _DELIMITER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class MacroCode:
-    """A call or assertion that a macro wrote into ``function`` (the last name of its path), at ``span`` in the macro.
+    """A call or assertion that a macro wrote into the function of that ``path``, at ``span`` in the macro.
 
     ``branches`` are the places of the branches before it that no macro wrote, nearest first; ``place`` is where the
     outermost macro was called, ``None`` where that is not certain.
     """
 
-    function: str
+    path: tuple[str, ...]
     span: Span
     branches: tuple[Span, ...]
     place: Span | None
@@ -53,20 +53,23 @@ class MacroCode:
 
 @dataclass(frozen=True, slots=True)
 class MacroCalls:
-    """What was read of one crate: the code of its macros by function and place, and the places of plain branches."""
+    """What was read of one crate: the code of its macros by place and the last name of the function's path, and the
+    places of plain branches."""
 
     code: dict[tuple[str, Span], tuple[MacroCode, ...]]
     branches: frozenset[Span]
 
     def place_of(
-        self, function: str, span: Span, branches: Iterable[Span], turn: Callable[[], tuple[int, int]] = lambda: (0, -1)
+        self, path: tuple[str, ...], span: Span, branches: Iterable[Span],
+        turn: Callable[[], tuple[int, int]] = lambda: (0, -1),
     ) -> Span | None:  # fmt: skip
         """Where the macro was called whose code is at ``span``; ``None`` for code of no macro, or of several.
 
+        Of functions of one name in several modules it is the one of the whole ``path``, where that is among them.
         ``turn`` says which of how many calls or assertions the code is that are at ``span`` in one copy of the
         function.
         """
-        found = self.code.get((function, span), ())
+        found = _of_path(self.code.get((path[-1], span), ()), path)
         places = {each.place for each in found}
         if len(places) == 1:
             return places.pop()
@@ -82,6 +85,13 @@ class MacroCalls:
         return found[number].place if len(found) == count else None
 
 
+def _of_path(found: tuple[MacroCode, ...], path: tuple[str, ...]) -> tuple[MacroCode, ...]:
+    """Those whose path is the end of ``path``, with most of its parts; all where there are none."""
+    fitting = [each for each in found if path[-len(each.path) :] == each.path]
+    longest = max((len(each.path) for each in fitting), default=0)
+    return tuple(each for each in fitting if len(each.path) == longest) or found
+
+
 def read_macro_calls(text: str, folder: Path) -> MacroCalls:
     """Reads rustc's text of a crate with regions; files in it are relative to ``folder``."""
     sources = _Sources(folder)
@@ -90,7 +100,7 @@ def read_macro_calls(text: str, folder: Path) -> MacroCalls:
     for function in _functions(text):
         branches |= {block.branch for block in function.blocks.values() if block.branch is not None}
         for each in _macro_code(function, sources):
-            key = (each.function, each.span)
+            key = (each.path[-1], each.span)
             code[key] = (*code.get(key, ()), each)
     return MacroCalls(code, frozenset(branches))
 
@@ -119,7 +129,7 @@ class _Block:
 
 @dataclass(slots=True)
 class _Function:
-    name: str
+    path: tuple[str, ...]
     regions: dict[str, list[Span]] = field(default_factory=dict[str, list[Span]])
     blocks: dict[str, _Block] = field(default_factory=dict[str, _Block])
 
@@ -137,7 +147,7 @@ def _functions(text: str) -> Iterator[_Function]:
     for line in text.split("\n"):
         if line.startswith("fn "):
             match = _FUNCTION.match(line)
-            function, block = (None if match is None else _Function(parse_callee(match["path"]).method)), None
+            function, block = (None if match is None else _Function(parse_callee(match["path"]).segments)), None
         elif function is None:
             continue
         elif line == "}":
@@ -192,7 +202,7 @@ def _macro_code(function: _Function, sources: _Sources) -> Iterator[MacroCode]:
         chain = list(_chain(name, before))
         branches = [branch for each in chain[1:] if (branch := function.blocks[each].branch) is not None]
         place = _call_of(block, [calls.get(function.blocks[each].counter or "", []) for each in chain])
-        yield MacroCode(function.name, block.span, tuple(branches[:_BRANCHES_TOLD]), place)
+        yield MacroCode(function.path, block.span, tuple(branches[:_BRANCHES_TOLD]), place)
 
 
 def _chain(name: str, before: dict[str, str]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from mirgen.mir.ty import (
     AdtTy,
     ArrayTy,
     ClosureTy,
+    CoroutineTy,
     FnDefTy,
     FnPtrTy,
     FnSig,
@@ -183,6 +184,11 @@ def respelled(ty: Ty, spell: Callable[[str], str], crate: str) -> Ty:
             return replace(new, sig=signature(sig))
         case FnDefTy(path=path, sig=sig):
             return replace(new, path=spell(path), sig=signature(sig))
+        case CoroutineTy(path=path, upvars=upvars):
+            inside = [respelled(one, spell, crate) for one in (new.resume, new.yields, new.returns)]
+            return replace(
+                new, path=spell(path), upvars=each(upvars), resume=inside[0], yields=inside[1], returns=inside[2]
+            )  # fmt: skip
         case ClosureTy(path=path, sig=sig, upvars=upvars):
             own = None if sig is None else signature(sig)
             return replace(new, path=spell(path), sig=own, upvars=each(upvars))

@@ -252,10 +252,10 @@ class _Moving:
         macro."""
         function = self._function(frame)
         for calls in self._places.of(function, self._body.crate, span):
-            name = parse_callee(function).method
-            if (name, span) in calls.code:
+            path = parse_callee(function).segments
+            if (path[-1], span) in calls.code:
                 branches = self._branches(block, frame, calls)
-                return calls.place_of(name, span, branches, lambda: self._turn(block(), span, frame))
+                return calls.place_of(path, span, branches, lambda: self._turn(block(), span, frame))
         return None
 
     def _branches(self, block: Callable[[], int], frame: int, calls: MacroCalls) -> Iterator[Span]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mirgen.cargo.callee import parse_callee, same_callee
 from mirgen.cargo.overlay import MODULE
-from mirgen.cargo.source import Names, callee_source, type_source
+from mirgen.cargo.source import PARAMETERS_NUMBER, Names, callee_source, type_source
 from mirgen.ingest import Header
 from mirgen.mir.body import Block, Body, FnKey
 from mirgen.mir.place import Copy, Move, Place
@@ -36,8 +36,8 @@ class Query:
     ``feature`` must be enabled in the crate.  ``at`` is where in the file the text goes, line and column, if not to its
     end: inside a function's body, where what is asked about has a name.  ``inside`` is then that body's header; where
     the text is a macro's, every function that this wrote gets the question.  ``which``: only the implementation is
-    asked for that ``fn``, a trait's method, means; some of its types are stand-ins.  ``address``: what is asked is
-    which function a constant holds the address of.
+    asked for that ``fn``, a trait's method, means; some of its types are stand-ins.  ``generic``: the answer has
+    parameters in the place of some.  ``address``: what is asked is which function a constant holds the address of.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Query:
     at: tuple[int, int] | None = None
     inside: str | None = None
     which: bool = False
+    generic: bool = False
     address: bool = False
 
 
@@ -103,7 +104,9 @@ def chosen_level(headers: Sequence[Header], name: str, inside: str | None = None
 def answers(body: Body, fn: FnDefTy) -> bool:
     """Whether ``body`` holds ``fn`` inlined, and is not merely a call of it: then it may stand for ``fn``."""
     inlined = (scope.inlined.partition(" - shim(")[0] for scope in body.scopes if scope.inlined is not None)
-    return any(same_callee(name, fn.path) for name in inlined) or _constructs(body, fn)
+    wanted = PARAMETERS_NUMBER.sub("", fn.path)
+    is_inlined = any(same_callee(PARAMETERS_NUMBER.sub("", name), wanted) for name in inlined)
+    return is_inlined or _constructs(body, fn)
 
 
 def _constructs(body: Body, fn: FnDefTy) -> bool:

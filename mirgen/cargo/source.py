@@ -52,6 +52,8 @@ SOURCE_WORDS = frozenset(
 )
 #: How rustc prints a type parameter of a question: with its number.
 PARAMETER = "MirgenParameter"
+#: Which of its function's parameters a type parameter of a question is, where rustc's text says so.
+PARAMETERS_NUMBER = re.compile(rf"(?<={PARAMETER}\d)/#\d+")
 _OWN_PARAMETER = re.compile(rf"({PARAMETER}\d+)/#\d+")
 _UNNAMEABLE = ("{", "ValTree(Branch", "Opaque(", "DefId(", "...", "<impl at")
 

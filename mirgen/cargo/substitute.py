@@ -24,7 +24,8 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _CONST_PARAM = re.compile(r"([A-Za-z_]\w*)/#\d+")
 #: Words of rustc's texts that are no items.
 _WORDS = SOURCE_WORDS | {
-    "where", "closure_kind_ty", "closure_sig_as_fn_ptr_ty", "upvar_tys", "Region", "BrNamed", "BrAnon", "BrEnv",
+    "where", "closure_kind_ty", "closure_sig_as_fn_ptr_ty", "upvar_tys", "resume_ty", "yield_ty", "return_ty", "static",
+    "Region", "BrNamed", "BrAnon", "BrEnv",
     "ValTree", "Leaf", "Branch", "Binder", "value", "Trait", "Projection", "AutoTrait", "bound_vars",
 }  # fmt: skip
 #: In the place of entries that only other bodies of the document mention.
@@ -78,7 +79,7 @@ class Bindings:
                     and self._bind_all(generic.args, self._with_defaults(concrete, len(generic.args)))
                     and self._bind_consts(generic, concrete)
                 )
-            case t.ClosureTy(), t.ClosureTy():
+            case (t.ClosureTy(), t.ClosureTy()) | (t.CoroutineTy(), t.CoroutineTy()):
                 return parse_callee(generic.path).method == parse_callee(concrete.path).method and self._bind_all(
                     t.parts(generic), t.parts(concrete)
                 )
@@ -118,6 +119,11 @@ class Bindings:
 
     def _bind_const(self, name: str, text: str) -> bool:
         return self.consts.setdefault(name, text) == text
+
+
+def is_opaque(ty: t.Ty) -> bool:
+    """Whether it is an ``impl Trait`` that a function returns."""
+    return isinstance(ty, t.UnsupportedTy) and ty.what == "alias" and ty.text.startswith("Opaque(")
 
 
 def is_bare(path: str) -> bool:
@@ -351,7 +357,7 @@ def _with_texts(entry: Json, spell: Spelling) -> Json:
 def _with_types(entry: Json, convert: Any) -> Json:
     """An entry with every index that it holds converted."""
     new = dict(entry)
-    for key in ("pointee", "elem"):
+    for key in ("pointee", "elem", "resume", "yields", "returns"):
         if key in entry:
             new[key] = convert(entry[key])
     for key in ("elems", "upvars"):

@@ -32,6 +32,8 @@ def _refs(entry: wire.Ty) -> list[int]:
             return [a.ty for a in entry.args if isinstance(a, wire.TyArg)]
         case wire.FnPtrTy() | wire.FnDefTy():
             return [*entry.sig.inputs, entry.sig.output]
+        case wire.CoroutineTy():
+            return [*entry.upvars, entry.resume, entry.yields, entry.returns]
         case wire.ClosureTy():
             return [*entry.upvars, *((*entry.sig.inputs, entry.sig.output) if entry.sig else ())]
         case _:
@@ -121,6 +123,10 @@ def _convert(entry: wire.Ty, done: Sequence[t.Ty | None], crate: str, at: int) -
             return t.FnPtrTy(text, crate, sig(entry.sig))
         case wire.FnDefTy():
             return t.FnDefTy(text, crate, _function(entry.path, crate), sig(entry.sig))
+        case wire.CoroutineTy():
+            upvars = tuple(get(i) for i in entry.upvars)
+            rest = get(entry.resume), get(entry.yields), get(entry.returns)
+            return t.CoroutineTy(text, crate, entry.path, upvars, *rest)
         case wire.ClosureTy():
             closure_sig = None if entry.sig is None else sig(entry.sig)
             upvars = tuple(get(i) for i in entry.upvars)

@@ -153,20 +153,32 @@ class ClosureTy(Wire):
     upvars: tuple[TyId, ...]
 
 
+class CoroutineTy(Wire):
+    """A coroutine, ``async fn`` or ``async`` block; ``path`` is its body's, e.g. ``f::{closure#0}``."""
+
+    kind: Literal["coroutine"]
+    text: str
+    path: str
+    upvars: tuple[TyId, ...]
+    resume: TyId
+    yields: TyId
+    returns: TyId
+
+
 class OpaqueTextTy(Wire):
     """Types whose inside no stage needs yet; the text is their identity.
 
     ``dynamic`` (``dyn Trait``), ``param`` (generic ``T``), ``alias`` (projections, opaque types), ``foreign``,
-    ``coroutine``, ``pattern``, ``unsafe_binder``, ``error``.
+    ``opaque_coroutine`` (async closures), ``pattern``, ``unsafe_binder``, ``error``.
     """
 
-    kind: Literal["dynamic", "param", "alias", "foreign", "coroutine", "pattern", "unsafe_binder", "error"]
+    kind: Literal["dynamic", "param", "alias", "foreign", "opaque_coroutine", "pattern", "unsafe_binder", "error"]
     text: str
 
 
 Ty: TypeAlias = Annotated[
     IntTy | FloatTy | SimpleTy | TupleTy | RefTy | PtrTy | ArrayTy | SliceTy | AdtTy | FnPtrTy | FnDefTy | ClosureTy
-    | OpaqueTextTy,
+    | CoroutineTy | OpaqueTextTy,
     Field(discriminator="kind"),
 ]  # fmt: skip
 

@@ -121,7 +121,7 @@ class LayoutMaker(TypeMaker):
                 return record([self.layout(e) for e in elems])
             case t.ClosureTy(upvars=upvars):
                 return record([self.layout(u) for u in upvars])
-            case t.AdtTy() | t.UnsupportedTy():
+            case t.AdtTy() | t.CoroutineTy() | t.UnsupportedTy():
                 return None
 
     def _pointer(self, ty: t.PointerTy) -> d.Layout:

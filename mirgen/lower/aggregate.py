@@ -23,7 +23,7 @@ from mirgen.lower.repr import convert_scalar, field_offset
 from mirgen.lower.value import Memory, Pair, Place, Scalar, Value, is_zst
 from mirgen.mir import rvalue as r
 from mirgen.mir.place import Operand
-from mirgen.mir.ty import ArrayTy, Ty
+from mirgen.mir.ty import ArrayTy, CoroutineTy, Ty
 
 Parts = Sequence[tuple[int, Value]]
 
@@ -48,7 +48,9 @@ def lower_aggregate(fx: FunctionContext, rvalue: r.Rvalue, ty: Ty, dest: Place |
                     "MG0330", f"rustc's text lost operands of the closure at {location}",
                     helps=("capture whole variables (edition 2018 rules), or build with the side channel on",),
                 )  # fmt: skip
-            return _finish(fx, layout, _parts(fx, layout, operands), None, dest)
+            # A coroutine begins in its first state.
+            state = 0 if isinstance(ty, CoroutineTy) else None
+            return _finish(fx, layout, _parts(fx, layout, operands), state, dest)
         case r.AdtAggregate(_, variant, _, operands):
             if variant is None or not _is_enum(layout):
                 return _finish(fx, layout, _parts(fx, layout, operands), None, dest)

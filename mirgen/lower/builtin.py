@@ -25,6 +25,7 @@ from mirgen.mir.ty import (
     BoolTy,
     CharTy,
     ClosureTy,
+    CoroutineTy,
     DynTy,
     FloatTy,
     FnDefTy,
@@ -92,7 +93,7 @@ def builtin_layout(ty: Ty, lookup: Callable[[Ty], Layout | None]) -> Layout | No
             return _unsized(1, 1)
         case DynTy():
             return _unsized(1, 0)
-        case TupleTy() | ArrayTy() | AdtTy() | ClosureTy() | UnsupportedTy():
+        case TupleTy() | ArrayTy() | AdtTy() | ClosureTy() | CoroutineTy() | UnsupportedTy():
             return None
 
 

@@ -15,10 +15,11 @@ from mirgen.lower.location import caller_location
 from mirgen.lower.operand import copy_bytes, load_value, lower_operand, offset_align, operand_ty, spill, zst
 from mirgen.lower.place import deref, lower_place, place_ty, write_place
 from mirgen.lower.repr import extract_part, field_offset, reinterpret
-from mirgen.lower.thunk import function_address
+from mirgen.lower.thunk import closure_address, function_address
 from mirgen.lower.value import Memory, Pair, Scalar, Value, is_zst
 from mirgen.mir import statement as s
 from mirgen.mir.body import Body, FnKey
+from mirgen.mir.coroutine import resumed
 from mirgen.mir.place import Move, Operand
 from mirgen.mir.place import Place as MirPlace
 from mirgen.mir.ty import ClosureTy, FnDefTy, FnPtrTy, FnSig, PointerTy, TupleTy, Ty
@@ -58,7 +59,8 @@ def call_item(fx: FunctionContext, call: s.Call, item: FnDefTy) -> Value | None:
     handler = fx.cx.intrinsics(item.path)
     if handler is not None:
         return handler(fx, _site(fx, call, item))
-    key = (item.crate, item.path)
+    coroutine = resumed(item)
+    key = (item.crate, item.path if coroutine is None else coroutine.path)
     body = fx.cx.program.functions.get(key)
     if body is not None:
         args = _arguments(fx, call)
@@ -296,31 +298,12 @@ def fn_pointer(fx: FunctionContext, ty: Ty) -> ir.Constant:
             if address is None:
                 raise fx.unsupported("MG0344", f"the address of `{path}`, which has no body that mirgen can see")
             return address
-        case ClosureTy():
-            return _closure_pointer(fx, ty)
+        case ClosureTy(path=path):
+            address = closure_address(fx.cx, (ty.crate, path))
+            if address is None:
+                raise fx.unsupported(
+                    "MG0344", f"the address of the closure `{path}`, which has no body that mirgen can see"
+                )
+            return address
         case _:
             raise fx.internal(f"`{ty.text}` as a function pointer")
-
-
-def _closure_pointer(fx: FunctionContext, ty: ClosureTy) -> ir.Constant:
-    """A thunk that supplies the closure's ``self``, which holds nothing."""
-    cx, key = fx.cx, (ty.crate, ty.path)
-    body, target = cx.program.functions.get(key), cx.functions.get(key)
-    if body is None or target is None:
-        raise fx.unsupported("MG0344", f"the address of the closure `{ty.path}`, which has no body that mirgen can see")
-    name = f"{target.name}_thunk"
-    thunk = cx.module.globals.get(name)
-    if thunk is None:
-        layouts = [fx.layout(local.ty) for local in body.locals[: body.arg_count + 1]]
-        outer = FnAbi(tuple(layouts[2:]), layouts[0], cx.target.hidden_ctx)
-        thunk = ir.Function(cx.module, outer.function_type(), name)
-        thunk.linkage = "internal"
-        b = ir.IRBuilder(thunk.append_basic_block("entry"))
-        lead = int(outer.hidden_ctx) + int(outer.out_pointer)
-        own = [] if is_zst(layouts[1]) else [types.usize(1).inttoptr(types.PTR)]
-        result = b.call(target, [*thunk.args[:lead], *own, *thunk.args[lead:]])
-        if isinstance(thunk.function_type.return_type, ir.VoidType):
-            b.ret_void()
-        else:
-            b.ret(result)
-    return thunk.bitcast(types.PTR)

@@ -19,6 +19,7 @@ from mirgen.lower.operand import dangling, load_value, lower_operand, offset_ali
 from mirgen.lower.ops.floats import constant_from_bits
 from mirgen.lower.value import Pair, Scalar, Value, is_zst
 from mirgen.mir.body import FnAlloc, MemoryAlloc, OtherAlloc
+from mirgen.mir.names import closure_of_shim
 from mirgen.mir.place import (
     Const,
     IndirectConst,
@@ -284,10 +285,11 @@ def interior(base: ir.Constant, offset: int) -> ir.Constant:
 
 def _function(cx: ModuleContext, instance: str) -> ir.Constant:
     """The address of the function that rustc calls ``instance``, in whichever crate."""
-    from mirgen.lower.thunk import function_address
+    from mirgen.lower.thunk import closure_address, function_address
 
     found = {id(function): key for key, function in cx.functions.items() if key[1] == instance}
-    address = function_address(cx, next(iter(found.values()))) if len(found) == 1 else None
+    address_of = function_address if closure_of_shim(instance) is None else closure_address
+    address = address_of(cx, next(iter(found.values()))) if len(found) == 1 else None
     if address is None:
         why = "has no body that mirgen can see" if not found else "is several functions of that name"
         raise UnsupportedError(Diagnostic("MG0344", f"the address of `{instance}`, which {why}"))

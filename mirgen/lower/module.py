@@ -25,9 +25,10 @@ from mirgen.lower.value import is_zst
 from mirgen.mir import rvalue as r
 from mirgen.mir import statement as s
 from mirgen.mir.body import Body, FnKey, Program
+from mirgen.mir.coroutine import resumed
 from mirgen.mir.names import readable
 from mirgen.mir.place import Constant, Operand, ZstConst
-from mirgen.mir.ty import ClosureTy, FnDefTy, Ty
+from mirgen.mir.ty import ClosureTy, CoroutineTy, FnDefTy, Ty
 from mirgen.mir.tyof import place_ty
 from mirgen.targets.base import KernelAbi, Target
 
@@ -87,12 +88,14 @@ def _glue(cx: ModuleContext, body: Body) -> Iterator[Ty]:
 def _item(operand: Operand) -> Iterator[Ty]:
     if isinstance(operand, Constant) and isinstance(operand.const, ZstConst):
         ty = operand.const.ty
-        if isinstance(ty, FnDefTy | ClosureTy):
+        if isinstance(ty, FnDefTy) and (coroutine := resumed(ty)) is not None:
+            yield coroutine
+        elif isinstance(ty, FnDefTy | ClosureTy):
             yield ty
 
 
 def _key(ty: Ty) -> FnKey:
-    return (ty.crate, ty.path) if isinstance(ty, FnDefTy | ClosureTy) else (ty.crate, ty.text)
+    return (ty.crate, ty.path) if isinstance(ty, FnDefTy | ClosureTy | CoroutineTy) else (ty.crate, ty.text)
 
 
 def _reach(cx: ModuleContext, calls: dict[FnKey, tuple[FnKey, ...]]) -> None:

@@ -108,6 +108,24 @@ class TypeMaker:
         )
         return self._made(t.ClosureTy(text, self.crate, path, kind, sig, tuple(upvars)))
 
+    def coroutine(
+        self,
+        path: str,
+        upvars: Sequence[t.Ty],
+        *,
+        resume: t.Ty | None = None,
+        yields: t.Ty | None = None,
+        returns: t.Ty | None = None,
+        movable: bool = True,
+    ) -> t.Ty:
+        caught = ", ".join(u.text for u in upvars) + ("," if len(upvars) == 1 else "")
+        resume, yields, returns = (ty or TypeMaker.tuple(self) for ty in (resume, yields, returns))
+        text = (
+            f"{{{'' if movable else 'static '}{path} upvar_tys=({caught}) resume_ty={resume.text} "
+            f"yield_ty={yields.text} return_ty={returns.text}}}"
+        )
+        return self._made(t.CoroutineTy(text, self.crate, path, tuple(upvars), resume, yields, returns))
+
 
 def _sig_text(sig: t.FnSig) -> str:
     abi = "" if sig.abi == "Rust" else f'extern "{sig.abi}" '

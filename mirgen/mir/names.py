@@ -9,7 +9,7 @@ _OPEN = {"(": ")", "[": "]", "{": "}"}
 _REGION = re.compile(r"'(?:\{erased\}|\^[0-9_]+|\?[0-9]+|[A-Za-z_][A-Za-z0-9_]*(?:/#[0-9]+)?)")
 #: A constant argument: its bits and type.
 LEAF = re.compile(r"ValTree\(Leaf\(0x([0-9a-f]+)\): ([a-z0-9]+)\)")
-_CLOSURE_DETAIL = " closure_kind_ty="
+_CLOSURE_DETAIL = re.compile(r" (?:closure_kind_ty|upvar_tys)=")
 
 
 def usize_argument(value: int) -> str:
@@ -48,6 +48,19 @@ def skip_group(text: str, start: int) -> int:
             stack.pop()
         i += 1
     return i
+
+
+def closure_of_shim(instance: str) -> str | None:
+    """The type of the closure behind ``<{closure..} as FnOnce<..>>::call_once - shim``; ``None`` for any other name.
+
+    So rustc names what a closure without captures becomes as a function pointer.
+    """
+    if not instance.startswith("<{"):
+        return None
+    end = skip_group(instance, 1)
+    rest = instance[end:].partition("<")
+    is_shim = rest[0] in (" as core::ops::FnOnce", " as std::ops::FnOnce") and ">::call_once - shim" in rest[2]
+    return instance[1:end] if is_shim and " closure_kind_ty=" in instance[:end] else None
 
 
 def region_end(text: str, start: int) -> int | None:
@@ -90,7 +103,8 @@ def readable(text: str) -> str:
     Not for comparison and not for reading back.
     """
     text = LEAF.sub(_leaf, erase_regions(text))
-    while (at := text.find(_CLOSURE_DETAIL)) >= 0:
+    while (detail := _CLOSURE_DETAIL.search(text)) is not None:
+        at = detail.start()
         opened = _opening_brace(text, at)
         end = skip_group(text, opened) - 1 if opened >= 0 else len(text)
         text = text[:at] + text[end:]

@@ -133,20 +133,34 @@ class ClosureTy(TyBase):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CoroutineTy(TyBase):
+    """A coroutine, ``async fn`` or ``async`` block; ``path`` is that of the body that resumes it.
+
+    Like an enum it has variants, its states; what it captured are fields beside them.
+    """
+
+    path: str
+    upvars: tuple[Ty, ...]
+    resume: Ty
+    yields: Ty
+    returns: Ty
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class DynTy(TyBase):
     """``dyn Trait``; only its metadata (a vtable pointer) matters to a code generator."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnsupportedTy(TyBase):
-    """Generic parameters, projections, coroutines, pattern types, .. : ``what`` is the wire's kind."""
+    """Generic parameters, projections, async closures, pattern types, .. : ``what`` is the wire's kind."""
 
     what: str
 
 
 Ty: TypeAlias = (
     IntTy | FloatTy | BoolTy | CharTy | StrTy | NeverTy | TupleTy | PointerTy | ArrayTy | SliceTy | AdtTy | FnPtrTy
-    | FnDefTy | ClosureTy | DynTy | UnsupportedTy
+    | FnDefTy | ClosureTy | CoroutineTy | DynTy | UnsupportedTy
 )  # fmt: skip
 
 
@@ -161,5 +175,7 @@ def parts(ty: Ty) -> tuple[Ty, ...]:
             return (*sig.inputs, sig.output)
         case ClosureTy(sig=sig, upvars=upvars):
             return upvars if sig is None else (*upvars, *sig.inputs, sig.output)
+        case CoroutineTy(upvars=upvars):
+            return (*upvars, ty.resume, ty.yields, ty.returns)
         case _:
             return ()

@@ -34,7 +34,7 @@ def project_ty(ty: t.Ty, proj: p.Projection) -> t.Ty | None:
             return pointee
         case p.Field(_, field_ty), _:
             return field_ty
-        case p.Downcast(), t.AdtTy() | t.UnsupportedTy():
+        case p.Downcast(), t.AdtTy() | t.CoroutineTy() | t.UnsupportedTy():
             return ty
         case p.Index() | p.ConstantIndex(), t.ArrayTy(elem=elem) | t.SliceTy(elem=elem):
             return elem

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mirgen.cargo.implementations import holds, inlined_spans, stand_in
+from mirgen.analysis.drops import glue_of
+from mirgen.cargo.implementations import holds, inlined_spans, stand_in, with_parameters
 from mirgen.cargo.source import Names
 from mirgen.cargo.unit import UnitRecord
 from mirgen.mir.body import Block, Body, Local, Scope
@@ -113,3 +114,36 @@ def test_a_body_holds_what_lies_inside_it(spans: set[Span], held: bool) -> None:
         for s in spans
     )
     assert holds(own, evidence, UNIT) is held
+
+
+@pytest.mark.parametrize(
+    ("item", "bound"),
+    [
+        (TY.coroutine("f::{closure#0}", [], yields=TY.u8), "core::ops::Coroutine<(), Yield = u8, Return = ()> + Unpin"),
+        (
+            TY.coroutine("f::{closure#0}", [], resume=TY.adt("core::future::ResumeTy"), returns=TY.u32, movable=False),
+            "core::future::Future<Output = u32>",
+        ),
+        (closure(TY.u8, output=TY.bool), "FnMut(u8) -> bool"),
+    ],
+)
+def test_drop_glue_is_asked_with_a_parameter(item: Ty, bound: str) -> None:
+    """Of what holds a type without a name: whatever that is, the rest of the glue is the same."""
+    question = with_parameters(glue_of(TY.adt("core::option::Option", item)))
+    assert question is not None
+    lines = question.source("q", NAMES).splitlines()
+    assert f"fn q<'a, MirgenParameter0: {bound}>(a0: *mut ::core::option::Option<MirgenParameter0>)" in lines[-1]
+    assert with_parameters(glue_of(TY.adt("core::option::Option", TY.u8))) is None
+    assert with_parameters(method("<k::S as k::Tr>", item)) is None
+
+
+def test_a_future_is_asked_about_with_a_parameter() -> None:
+    future = TY.coroutine("f::{closure#0}", [], resume=TY.adt("core::future::ResumeTy"), returns=TY.u32)
+    sig = FnSig((future,), future, "Rust", False, False)
+    path = f"<{future.text} as core::future::IntoFuture>::into_future"
+    question = stand_in(FnDefTy(f"fn(..) {{{path}}}", "k", path, sig))
+    assert question is not None
+    assert "<MirgenParameter0 as ::core::future::IntoFuture>::into_future(a0)" in question.source("q", NAMES)
+    poll = f"<{future.text} as core::future::Future>::poll"
+    pinned = TY.adt("core::pin::Pin", TY.ref(future, mut=True))
+    assert stand_in(FnDefTy(f"fn(..) {{{poll}}}", "k", poll, FnSig((pinned,), TY.unit, "Rust", False, False))) is None

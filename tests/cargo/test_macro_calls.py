@@ -93,33 +93,48 @@ def calls(tmp_path: Path) -> MacroCalls:
 
 
 def test_equal_panics_are_told_by_the_branches_before_them(calls: MacroCalls) -> None:
-    assert str(calls.place_of("f", PANIC, [FIRST])) == "lib.rs:2:16"
-    assert str(calls.place_of("f", PANIC, [SECOND, FIRST])) == "lib.rs:3:16"
-    assert calls.place_of("f", PANIC, []) is None
+    assert str(calls.place_of(("f",), PANIC, [FIRST])) == "lib.rs:2:16"
+    assert str(calls.place_of(("f",), PANIC, [SECOND, FIRST])) == "lib.rs:3:16"
+    assert calls.place_of(("f",), PANIC, []) is None
     assert calls.branches == {FIRST, SECOND}
 
 
 def test_or_by_their_turn(calls: MacroCalls) -> None:
-    assert [str(calls.place_of("f", PANIC, [], lambda n=n: (n, 2))) for n in range(2)] == ["lib.rs:2:16", "lib.rs:3:16"]
-    assert calls.place_of("f", PANIC, [], lambda: (0, 1)) is None
+    assert [str(calls.place_of(("f",), PANIC, [], lambda n=n: (n, 2))) for n in range(2)] == [
+        "lib.rs:2:16",
+        "lib.rs:3:16",
+    ]
+    assert calls.place_of(("f",), PANIC, [], lambda: (0, 1)) is None
 
 
 def test_a_call_among_the_arguments_of_another_is_not_meant(calls: MacroCalls) -> None:
     """And it is the block before, whose region names the call, that tells."""
-    assert str(calls.place_of("f", Span("m.rs", 21, 9, 21, 10), [])) == "lib.rs:4:5"
+    assert str(calls.place_of(("f",), Span("m.rs", 21, 9, 21, 10), [])) == "lib.rs:4:5"
 
 
 def test_code_that_several_calls_may_have_written_stays_where_it_is(calls: MacroCalls) -> None:
     code = Span("m.rs", 30, 9, 30, 10)
     assert {each.place for each in calls.code["f", code]} == {None}
-    assert calls.place_of("f", code, []) is None
+    assert calls.place_of(("f",), code, []) is None
 
 
 def test_code_of_no_macro(calls: MacroCalls) -> None:
-    assert calls.place_of("f", FIRST, []) is None
-    assert calls.place_of("g", PANIC, [FIRST]) is None
+    assert calls.place_of(("f",), FIRST, []) is None
+    assert calls.place_of(("g",), PANIC, [FIRST]) is None
 
 
 def test_sources_that_are_gone(tmp_path: Path) -> None:
     calls = read_macro_calls(TEXT, tmp_path)
     assert {each.place for found in calls.code.values() for each in found} == {None}
+
+
+def test_functions_of_one_name_in_several_modules(tmp_path: Path) -> None:
+    """Each is told by its path; what another crate's text calls it may begin with more."""
+    one = TEXT.split("    bb2: {")[0].replace("[0: bb2, otherwise: bb1]", "bb1") + "}\n"
+    other = one.replace("fn f(", "fn inner::f(").replace("2:16: 2:22", "3:16: 3:22")
+    (tmp_path / "lib.rs").write_text(SOURCE)
+    calls = read_macro_calls(one + "\n" + other, tmp_path)
+    assert str(calls.place_of(("inner", "f"), PANIC, [])) == "lib.rs:3:16"
+    assert str(calls.place_of(("dep", "inner", "f"), PANIC, [])) == "lib.rs:3:16"
+    assert str(calls.place_of(("f",), PANIC, [])) == "lib.rs:2:16"
+    assert calls.place_of(("<impl A for f>", "f"), PANIC, []) is not None

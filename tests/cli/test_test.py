@@ -71,7 +71,7 @@ mod tests {
 
     #[mirgen::test]
     #[ignore = "takes long"]
-    fn lazy() {}
+    fn r#yield() {}
 
     #[mirgen::test(grid = 2, block = (2, 2))]
     fn each_thread() {
@@ -154,7 +154,7 @@ def test_all_run_whatever_some_do(whole: Done) -> None:
         ("PASS", "more::halves"),
     ):  # fmt: skip
         assert f"{status} suite::{name}" in said, name
-    assert "SKIP             suite::tests::lazy: ignored: takes long" in said
+    assert "SKIP             suite::tests::yield: ignored: takes long" in said
     assert "Summary 12 tests run: 5 passed, 7 failed (1 timed out), 1 skipped" in said
     assert said[-2:] == ["error: test run failed", "Wrote out/junit.xml"]
     assert "ordinary" not in whole.err, "Rust's own tests are cargo test's"
@@ -197,7 +197,7 @@ def test_junit(whole: Done, suite: Path) -> None:
     assert "--> src/lib.rs:" in failure.text
     late = cases["tests::forever"].find("failure")
     assert late is not None and late.get("type") == "test timeout"
-    skipped = cases["tests::lazy"].find("skipped")
+    skipped = cases["tests::yield"].find("skipped")
     assert skipped is not None and skipped.get("message") == "ignored: takes long"
     assert not list(cases["tests::halves"])
 
@@ -219,7 +219,7 @@ def test_lanes(mirgen: Mirgen, suite: Path) -> None:
     assert done.code == 0, done.err
     said = lines(done.err)
     assert "Starting 5 tests of suite on native and sim" in said
-    assert "PASS suite::tests::odd on native" in said and "PASS suite::tests::lazy on sim" in said
+    assert "PASS suite::tests::odd on native" in said and "PASS suite::tests::yield on sim" in said
     assert "SKIP             suite::tests::a_kernel on native: needs a grid" in said
     assert said[-1] == "Summary 8 tests run: 8 passed, 0 failed, 2 skipped, 8 filtered out"
 

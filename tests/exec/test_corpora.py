@@ -77,6 +77,7 @@ def test_scores_and_classes_count_entries() -> None:
     assert scores(results) == {"pass": 1, "refused": 2, "wrong": 0, "crash": 0, "of": 3}
     assert classes(results) == {"refused: MG0201: kernel .. calls ..": 2}
     assert scores_by(results, lambda _, outcome: outcome.status)["pass"]["of"] == 1
+    assert reason_class('MG0334: no (asm!("nop", options()) -> bb1)') == "MG0334: no .."
     assert reason_class("layout of `T` has 12 bytes\nmore") == "layout of .. has .. bytes"
 
 
@@ -203,6 +204,7 @@ pub fn shared(n: usize) -> std::rc::Rc<[std::mem::MaybeUninit<u64>]> { std::rc::
 extern "C" { fn foreign() -> u8; }
 pub fn calls() -> u8 { unsafe { foreign() } }
 pub struct Tuple(pub u8);
+pub fn typed<T: Copy>(x: T) { typed::<T>(x) }
 """
 
 
@@ -214,7 +216,7 @@ def test_bodies_are_read_printed_and_lowered(tmp_path: Path) -> None:
     outcomes = examine_bodies(Program(source, probe(with_sources().path), find_shim(), tmp_path / "work"))
     found = {outcome.name: outcome.status for outcome in outcomes}
     assert found == {
-        **{f"body {name}": "pass" for name in ("add", "generic", "shared", "calls", "Tuple")},
+        **{f"body {name}": "pass" for name in ("add", "generic", "shared", "calls", "Tuple", "typed")},
         "fn add": "pass", "fn shared": "pass", "fn calls": "refused",
     }  # fmt: skip
 

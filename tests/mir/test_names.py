@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mirgen.mir.names import erase_regions, readable
+from mirgen.mir.names import closure_of_shim, erase_regions, readable
 
 ERASED = [
     ("u32", "u32"),
@@ -44,6 +44,10 @@ READABLE = [
         "upvar_tys=()},)}>",
         "Map<Iter<u32>, {a::{closure#1}}>",
     ),
+    (
+        "Pin<&'{erased} mut {static a::f<u8>::{closure#0} upvar_tys=(u32,) resume_ty=() yield_ty=() return_ty=u32}>",
+        "Pin<&mut {static a::f<u8>::{closure#0}}>",
+    ),
 ]  # fmt: skip
 
 
@@ -56,3 +60,14 @@ def test_readable(text: str, want: str) -> None:
 def test_unclosed_texts_do_no_harm(text: str) -> None:
     erase_regions(text)
     readable(text)
+
+
+def test_closures_that_became_function_pointers() -> None:
+    closure = (
+        '{a::V::{closure#0} closure_kind_ty=i8 closure_sig_as_fn_ptr_ty=extern "rust-call" fn((u8,)) upvar_tys=()}'
+    )
+    shim = f"<{closure} as core::ops::FnOnce<(u8,)>>::call_once - shim"
+    assert closure_of_shim(shim) == closure
+    assert closure_of_shim(shim.removesuffix(" - shim")) is None
+    assert closure_of_shim(shim.replace("core::ops::FnOnce", "a::FnOnce")) is None
+    assert closure_of_shim("a::f") is None

@@ -95,7 +95,12 @@ class Context:
 
     def _projection(self, ty: t.Ty, proj: p.Projection, shown: str, variant: p.Downcast | None) -> None:
         match proj, ty:
-            case p.Field(index, field_ty), t.TupleTy(elems=parts) | t.ClosureTy(upvars=parts):
+            case p.Field(index), t.CoroutineTy() if variant is not None:
+                if index < 0:
+                    raise Fault(f"`{shown}`: negative field")
+            case p.Field(index, field_ty), (
+                t.TupleTy(elems=parts) | t.ClosureTy(upvars=parts) | t.CoroutineTy(upvars=parts)
+            ):
                 if not 0 <= index < len(parts):
                     raise Fault(f"`{shown}`: `{ty.text}` has {len(parts)} fields")
                 self.same(parts[index], field_ty, f"`{shown}` is and is said to be")
@@ -142,7 +147,7 @@ class Context:
             raise Fault(f"{what} must be a usize, not `{ty.text}`")
 
     def need_enum(self, ty: t.Ty, what: str) -> None:
-        if not isinstance(ty, t.AdtTy | t.UnsupportedTy):
+        if not isinstance(ty, t.AdtTy | t.CoroutineTy | t.UnsupportedTy):
             raise Fault(f"{what} needs an enum, not `{ty.text}`")
 
     def pointee(self, ty: t.Ty | None, what: str) -> t.Ty | None:

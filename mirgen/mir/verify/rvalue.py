@@ -73,7 +73,7 @@ def check_assign(cx: Context, place: p.Place, rvalue: r.Rvalue) -> None:
             for o in operands:
                 cx.operand(o)
         case r.ClosureAggregate(_, operands, complete):
-            if not isinstance(dest, t.ClosureTy):
+            if not isinstance(dest, t.ClosureTy | t.CoroutineTy):
                 _refuse(dest, "a closure")
             elif complete:
                 _each(cx, dest.upvars, operands, "closure")

@@ -52,13 +52,22 @@ _OUTSIDE: Final = {
 }
 _NO_CORE: Final = re.compile(r"^#!\[(?:feature\(.*\bno_core\b.*\)|no_core)\]", re.MULTILINE)
 _SANITIZER: Final = re.compile(r"needs-(?:sanitizer|xray|profiler)")
+_INSTRUMENTS: Final = re.compile(r"instrument-coverage|profile-generate|profile-use")
 
 #: Flags that say what is printed, or how code is generated from MIR: nothing that a library's MIR depends on.
-_OTHER_OUTPUT: Final = re.compile(r"--emit\b|-o\b|-Zunpretty|--crate-type|--crate-name|-C(?:no-prepopulate|save-temps)")
+_OTHER_OUTPUT: Final = re.compile(
+    r"--emit\b|-o\b|-Zunpretty|-Zdump-mir|--crate-type|--crate-name|-C(?:no-prepopulate|save-temps)"
+)
 #: A flag whose value is a word of its own.
 _VALUE: Final = re.compile(r"(?<!\S)(-[CZ]|--(?:cfg|emit|crate-type|crate-name|edition)) +")
-#: How rustc prints a generic parameter: with its number.
-_PARAMETER: Final = re.compile(r"/#\d+")
+#: Lists of generic parameters, what they declare, and what else has a name that could be a parameter's.
+_GENERICS: Final = re.compile(r"\b(?:impl|(?:fn|trait|struct|enum|union|type)\s+\w+)\s*<((?:[^<>]|<[^<>]*>)*)>")
+_PARAMETER: Final = re.compile(r"(?:^|,)\s*(?:const\s+)?([A-Za-z_]\w*)")
+_DECLARED: Final = re.compile(r"\b(?:struct|enum|union|type|trait)\s+(\w+)")
+#: How rustc prints a generic constant (with its number), an argument of type ``impl Trait``, and a trait's own type.
+_OPEN: Final = r"/#\d+|(?<![<\w])impl [\w(?]|(?<![\w:])Self(?!\w)"
+#: The last part of a closure's path, or of a constructor's.
+_MADE: Final = re.compile(r"\{|[A-Z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +105,12 @@ def _outside(text: str) -> str:
     if _NO_CORE.search(text):
         return "brings its own core"
     found = directives(text)
-    if any(_SANITIZER.match(key) for key, _ in found):
+    flags = [value for key, value in found if key.endswith("compile-flags")]
+    if any(_SANITIZER.match(key) for key, _ in found) or any(map(_INSTRUMENTS.search, flags)):
         return "is about sanitizers and profilers"
     revision = next((value.split()[0] for key, value in found if key == "revisions" and value), None)
     named = [key.replace(" ", "").removeprefix(f"[{revision}]") for key, _ in found]
-    if any("--target" in value for key, value in found if key.endswith("compile-flags")):
+    if any("--target" in value for value in flags):
         return "is for other platforms"
     return next((_OUTSIDE[key] for key in named if key in _OUTSIDE), "")
 
@@ -118,24 +128,24 @@ def examine_bodies(program: Program) -> list[Outcome]:
         DoesNotCompileError: rustc refused the file.
     """
     build = program.compile()
-    outcomes, bodies = _parsed(build, build.work_dir)
-    return [*outcomes, *_lowered(build, program.compile, bodies)]
+    outcomes, units = _parsed(build, build.work_dir)
+    return [*outcomes, *_lowered(build, program.compile, _roots(units, program.text))]
 
 
 # ---- reading and writing -----------------------------------------------------------------------------------------
 
 
-def _parsed(build: CargoBuild, work: Path) -> tuple[list[Outcome], list[Body]]:
-    """What became of each body, and those that were read."""
+def _parsed(build: CargoBuild, work: Path) -> tuple[list[Outcome], list[MirUnit]]:
+    """What became of each body, and what was read."""
     index = _dump(build, work, ["--index-only"]).index
     headers = [header for header in index if header.kind != "trivial_const"]
     try:
         unit = _dump(build, work, ["--all"])
-        return _again(build, work, unit), list(unit.bodies)
+        return _again(build, work, unit), [unit]
     except Exception:
         pass  # one body does it: each by itself
     outcomes: list[Outcome] = []
-    bodies: list[Body] = []
+    units: list[MirUnit] = []
     for name in dict.fromkeys(header.header for header in headers):
         try:
             unit = _dump(build, work, ["--function", name])
@@ -143,8 +153,8 @@ def _parsed(build: CargoBuild, work: Path) -> tuple[list[Outcome], list[Body]]:
             outcomes.append(failure(f"body {name}", error))
             continue
         outcomes += _again(build, work, unit)
-        bodies += unit.bodies
-    return outcomes, bodies
+        units.append(unit)
+    return outcomes, units
 
 
 def _dump(build: CargoBuild, work: Path, select: Sequence[str]) -> MirUnit:
@@ -194,9 +204,8 @@ def _without_names(document: Path) -> bytes:
 # ---- lowering ----------------------------------------------------------------------------------------------------
 
 
-def _lowered(build: CargoBuild, again: Callable[[], CargoBuild], bodies: Iterable[Body]) -> list[Outcome]:
-    """What becomes of each function of the file that is written without type parameters."""
-    names = frozenset(body.header for body in bodies if _is_root(body))
+def _lowered(build: CargoBuild, again: Callable[[], CargoBuild], names: frozenset[str]) -> list[Outcome]:
+    """What becomes of each function that is named."""
     if not names:
         return []
 
@@ -255,12 +264,21 @@ def _lower(closed: ClosedProgram, names: Sequence[str]) -> Lowered:
     return lower(replace(chosen, program=replace(chosen.program, kernels=())), HostTarget(), Progress(quiet=True))
 
 
-def _is_root(body: Body) -> bool:
-    """Whether it is a function that is written and called without type arguments.
+def _roots(units: Sequence[MirUnit], text: str) -> frozenset[str]:
+    """The functions that are written and called without generic arguments; ``text`` is the file's.
 
-    rustc makes functions too, of tuple structs and variants, and prints no parameters as such in theirs.
+    rustc prints type parameters like types: which they are, only the file says.  rustc makes functions too, of tuple
+    structs and variants.
     """
-    name = body.header.rpartition("::")[2]
-    if body.kind != "fn" or body.ctfe or name.startswith("{") or name[:1].isupper():
-        return False
-    return _PARAMETER.search(format_body(body, verbose=True)) is None
+    lists = (found[1] for found in _GENERICS.finditer(text))
+    names = {name[1] for found in lists for name in _PARAMETER.finditer(found)} - set(_DECLARED.findall(text))
+    parameter = re.compile("|".join([_OPEN, *(rf"(?<![\w:]){re.escape(name)}(?!\w)" for name in sorted(names))]))
+    bodies = (body for unit in units for body in unit.bodies if body.kind == "fn" and not body.ctfe)
+    written = (body for body in bodies if not _MADE.match(body.header.rpartition("::")[2]))
+    return frozenset(body.header for body in written if parameter.search(_own_text(body)) is None)
+
+
+def _own_text(body: Body) -> str:
+    """The body without the names of what was inlined into it, which hold those functions' parameters."""
+    lines = format_body(body, verbose=True).splitlines()
+    return "\n".join(line.partition(" // ")[0] for line in lines if "(inlined " not in line)

@@ -104,6 +104,11 @@ class Program:
         self._file = work / "src" / "lib.rs"
         _write(self._file.parent, {"lib.rs": source.text + source.kernels, **source.files})
 
+    @property
+    def text(self) -> str:
+        """The program as it was written."""
+        return self._source.text
+
     def compile(self) -> CargoBuild:
         """Metadata by stock rustc, as the lessons of earlier tries want it.
 

@@ -24,7 +24,7 @@ STATUSES: Final = ("pass", "refused", "wrong", "crash")
 _WORK: Final = ROOT / "target" / "corpora"
 
 #: What differs from one reason to the next of its kind.
-_PARTICULAR: Final = re.compile(r"`[^`]*`|\"[^\"]*\"|\d+(?!\d*:)")
+_PARTICULAR: Final = re.compile(r"\(asm!\(.*|`[^`]*`|\"[^\"]*\"|\d+(?!\d*:)")
 _T = TypeVar("_T")
 
 #: What is done with a program.

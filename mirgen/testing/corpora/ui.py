@@ -76,5 +76,6 @@ def directives(text: str) -> Sequence[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
     for line in _HEADER.findall(text):
         key, _, value = line.partition(":")
-        pairs.append((key.strip(), value.strip()))
+        # A reason may follow the key: `needs-unwind the size of futures is another one`.
+        pairs.append((key.split()[0] if key.strip() else "", value.strip()))
     return pairs

@@ -37,7 +37,9 @@ class NativeTests:
 
     def run(self, test: CrateTest) -> Ended:
         """One test, in a process of its own."""
-        command = [str(self.program), test.path, "--exact", "--include-ignored", "--nocapture", "--test-threads=1"]
+        module, _, name = test.path.rpartition("::")
+        names = (test.path, f"{module}::r#{name}".removeprefix("::"))  # one of them, as the source spells it
+        command = [str(self.program), *names, "--exact", "--include-ignored", "--nocapture", "--test-threads=1"]
         environment = {**os.environ, "RUST_BACKTRACE": "0"}
         start = time.perf_counter()
         try:

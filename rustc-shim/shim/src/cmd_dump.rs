@@ -52,9 +52,11 @@ pub fn run(unit_path: &Path, unit: &Unit, rustc: &Rustc, request: &Request, sele
     let selection = select.selection()?;
     let mut notes = Vec::new();
     // Copies are often refused; the second text would be refused with them.
-    let (main, stable) = if select.no_side_channel || request.overlay.is_some() {
-        let main = opened(|| dump::text(unit_path, unit, rustc, request, Format::Mir));
-        let stable = (main.is_ok() && !select.no_side_channel).then(|| side_channel(unit_path, unit, rustc, request));
+    let alone = select.no_side_channel || request.coroutine_drops;
+    let (main, stable) = if alone || request.overlay.is_some() {
+        let format = if request.coroutine_drops { Format::CoroutineDrops } else { Format::Mir };
+        let main = opened(|| dump::text(unit_path, unit, rustc, request, format));
+        let stable = (main.is_ok() && !alone).then(|| side_channel(unit_path, unit, rustc, request));
         (main, stable)
     } else {
         std::thread::scope(|scope| {

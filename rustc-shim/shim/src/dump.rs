@@ -1,5 +1,6 @@
 //! MIR text of a recorded unit: rustc is run again with its arguments and `-Zunpretty`, and the text is kept.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::answers::{written, Question, Refusal};
@@ -24,6 +25,8 @@ pub struct Request {
     pub inputs: Vec<PathBuf>,
     /// Whether bodies are as they were built, with the parts of the source that rustc's coverage tells of their blocks.
     pub regions: bool,
+    /// The bodies that drop coroutines instead of the crate's own.
+    pub coroutine_drops: bool,
 }
 
 /// Bodies as they were built; nothing is linked, so that no run-time library for profiles is looked for.
@@ -39,6 +42,7 @@ impl Default for Request {
             overlay: None,
             inputs: Vec::new(),
             regions: false,
+            coroutine_drops: false,
         }
     }
 }
@@ -53,11 +57,13 @@ pub struct Overlay {
     pub original: PathBuf,
 }
 
-/// rustc's two texts.
+/// rustc's two texts, and what it prints of the drop glue of coroutines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Mir,
     StableMir,
+    /// The bodies that drop coroutines, under the headers of those that resume them.
+    CoroutineDrops,
 }
 
 impl Format {
@@ -65,6 +71,7 @@ impl Format {
         match self {
             Self::Mir => "mir",
             Self::StableMir => "stable-mir",
+            Self::CoroutineDrops => "mir",
         }
     }
 
@@ -72,6 +79,7 @@ impl Format {
         match self {
             Self::Mir => ".mir",
             Self::StableMir => ".stable-mir",
+            Self::CoroutineDrops => ".drops.mir",
         }
     }
 }
@@ -127,10 +135,48 @@ pub fn text(
         variant: &variant,
         prefix: "",
         suffix: format.suffix(),
-        derived: false,
+        derived: format == Format::CoroutineDrops,
     };
-    let answer = question.answer(|part| Ok(written(prepared(), part)?.map(drop)))?;
+    let answer = question.answer(|part| match format {
+        Format::CoroutineDrops => coroutine_drops(prepared(), part),
+        Format::Mir | Format::StableMir => Ok(written(prepared(), part)?.map(drop)),
+    })?;
     Ok(answer.map(|path| Text { path, flags }))
+}
+
+/// What the name of a file ends with to which rustc writes how a coroutine is dropped.
+const DROP_FILE: &str = ".coroutine_drop.0.mir";
+
+/// Has rustc print the bodies that drop coroutines, each to a file, and writes them to one.
+fn coroutine_drops(mut run: Run, to: &Path) -> Result<std::result::Result<(), Refusal>> {
+    let dir = to.with_extension("dumps");
+    run.args(["-Zdump-mir=coroutine_drop".to_owned(), format!("-Zdump-mir-dir={}", dir.display())]);
+    let refused = written(run, to)?.map(drop);
+    let texts = drop_files(&dir);
+    let _ = fs::remove_dir_all(&dir);
+    if refused.is_err() {
+        return Ok(refused);
+    }
+    let failed = |error: std::io::Error| Failure::internal(format!("coroutines' drops: {error}"));
+    let mut all = String::new();
+    for text in texts.map_err(failed)? {
+        // In front of the body stands a comment that names it and the pass.
+        all.push_str(text.find("\nfn ").map_or(&*text, |at| &text[at + 1..]));
+        all.push('\n');
+    }
+    fs::write(to, all).map_err(failed)?;
+    Ok(Ok(()))
+}
+
+/// The texts in `dir`, which is not there where the crate has no coroutine, in an order of their own.
+fn drop_files(dir: &Path) -> std::io::Result<Vec<String>> {
+    if !dir.exists() {
+        return Ok(Vec::new());
+    }
+    let mut files = fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
+    files.retain(|path| path.to_string_lossy().ends_with(DROP_FILE));
+    files.sort();
+    files.iter().map(fs::read_to_string).collect()
 }
 
 /// The main text; rustc's refusal is the caller's error, in rustc's words.

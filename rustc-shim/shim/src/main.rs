@@ -85,6 +85,9 @@ struct How {
     /// Bodies as they were built, with the parts of the source that rustc's coverage tells of their blocks.
     #[arg(long)]
     regions: bool,
+    /// The bodies that drop coroutines, under the headers of those that resume them.
+    #[arg(long)]
+    coroutine_drops: bool,
     /// One more `--cfg` for rustc.
     #[arg(long = "cfg")]
     cfgs: Vec<String>,
@@ -127,6 +130,7 @@ impl How {
             overlay: None,
             inputs: Vec::new(),
             regions: self.regions,
+            coroutine_drops: self.coroutine_drops,
         };
         if let [input, copy, original] = self.overlay.as_slice() {
             request.overlay = Some(Overlay { input: input.clone(), copy: copy.clone(), original: original.clone() });

@@ -50,29 +50,104 @@ pub enum ClosureKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Ty {
-    Int { text: String, name: String },
-    Float { text: String, name: String },
-    Bool { text: String },
-    Char { text: String },
-    Str { text: String },
-    Never { text: String },
-    Tuple { text: String, elems: Vec<TyId> },
-    Ref { text: String, mutable: bool, pointee: TyId },
-    Ptr { text: String, mutable: bool, pointee: TyId },
-    Array { text: String, elem: TyId, len: Option<String> },
-    Slice { text: String, elem: TyId },
-    Adt { text: String, path: String, args: Vec<GenericArg> },
-    FnPtr { text: String, sig: FnSig },
-    FnDef { text: String, path: String, sig: FnSig },
-    Closure { text: String, path: String, closure_kind: Option<ClosureKind>, sig: Option<FnSig>, upvars: Vec<TyId> },
-    Dynamic { text: String },
-    Param { text: String },
-    Alias { text: String },
-    Foreign { text: String },
-    Coroutine { text: String },
-    Pattern { text: String },
-    UnsafeBinder { text: String },
-    Error { text: String },
+    Int {
+        text: String,
+        name: String,
+    },
+    Float {
+        text: String,
+        name: String,
+    },
+    Bool {
+        text: String,
+    },
+    Char {
+        text: String,
+    },
+    Str {
+        text: String,
+    },
+    Never {
+        text: String,
+    },
+    Tuple {
+        text: String,
+        elems: Vec<TyId>,
+    },
+    Ref {
+        text: String,
+        mutable: bool,
+        pointee: TyId,
+    },
+    Ptr {
+        text: String,
+        mutable: bool,
+        pointee: TyId,
+    },
+    Array {
+        text: String,
+        elem: TyId,
+        len: Option<String>,
+    },
+    Slice {
+        text: String,
+        elem: TyId,
+    },
+    Adt {
+        text: String,
+        path: String,
+        args: Vec<GenericArg>,
+    },
+    FnPtr {
+        text: String,
+        sig: FnSig,
+    },
+    FnDef {
+        text: String,
+        path: String,
+        sig: FnSig,
+    },
+    Closure {
+        text: String,
+        path: String,
+        closure_kind: Option<ClosureKind>,
+        sig: Option<FnSig>,
+        upvars: Vec<TyId>,
+    },
+    Dynamic {
+        text: String,
+    },
+    Param {
+        text: String,
+    },
+    Alias {
+        text: String,
+    },
+    Foreign {
+        text: String,
+    },
+    /// A coroutine, `async fn` or `async` block after its transformation; `path` is its body's.
+    Coroutine {
+        text: String,
+        path: String,
+        upvars: Vec<TyId>,
+        resume: TyId,
+        yields: TyId,
+        returns: TyId,
+    },
+    /// An async closure, or a coroutine of which the text says no more.
+    OpaqueCoroutine {
+        text: String,
+    },
+    Pattern {
+        text: String,
+    },
+    UnsafeBinder {
+        text: String,
+    },
+    Error {
+        text: String,
+    },
 }
 
 impl Ty {
@@ -98,7 +173,8 @@ impl Ty {
             | Ty::Param { text }
             | Ty::Alias { text }
             | Ty::Foreign { text }
-            | Ty::Coroutine { text }
+            | Ty::Coroutine { text, .. }
+            | Ty::OpaqueCoroutine { text }
             | Ty::Pattern { text }
             | Ty::UnsafeBinder { text }
             | Ty::Error { text } => text,

@@ -203,20 +203,36 @@ fn types_of_every_kind() {
     is("(u8) is (ValTree(Leaf(0x00): u8)..=ValTree(Leaf(0x01): u8) | ValTree(Leaf(0x05): u8)..)", |t| {
         matches!(t, Ty::Pattern { .. })
     });
-    is("{a::f::{closure#0} upvar_tys=(u8,) resume_ty=() yield_ty=() return_ty=u8}", |t| {
-        matches!(t, Ty::Coroutine { .. })
-    });
-    is("{static a::g::{closure#0} upvar_tys=() resume_ty=() yield_ty=() return_ty=()}", |t| {
-        matches!(t, Ty::Coroutine { .. })
+    is(
+        "{a::f::{closure#0} upvar_tys=(u8,) resume_ty=() yield_ty=() return_ty=u8}",
+        |t| matches!(t, Ty::Coroutine { path, upvars, .. } if path == "a::f::{closure#0}" && upvars.len() == 1),
+    );
+    is(
+        "{static a::g<T>::{closure#0} upvar_tys=() resume_ty=() yield_ty=T return_ty=()}",
+        |t| matches!(t, Ty::Coroutine { path, upvars, .. } if path == "a::g<T>::{closure#0}" && upvars.is_empty()),
+    );
+    is("{a::f::{closure#0} closure_kind_ty=i8 signature_parts_ty=fn() upvar_tys=()}", |t| {
+        matches!(t, Ty::OpaqueCoroutine { .. })
     });
     is("impl core::iter::Iterator<Item = Option<(u8, u8)>> + 'a", |t| matches!(t, Ty::Param { .. }));
     is("Self", |t| matches!(t, Ty::Param { .. }));
     is("unsafe<Region(BrAnon)> &'^0 u8", |t| matches!(t, Ty::UnsafeBinder { .. }));
     is("{type error}", |t| matches!(t, Ty::Error { .. }));
     is("#[target_features] fn(u8) {a::f::<u8>}", |t| matches!(t, Ty::FnDef { path, .. } if path == "a::f::<u8>"));
-    for bad in
-        ["", "...", "(u8", "[u8", "a::", "a::B<", "&u8 mut", "{a::b unknown=3}", "dyn X", "fn(u8", "(u8) is 1..2"]
-    {
+    for bad in [
+        "",
+        "...",
+        "(u8",
+        "[u8",
+        "a::",
+        "a::B<",
+        "&u8 mut",
+        "{a::b unknown=3}",
+        "{a::b upvar_tys=()}",
+        "dyn X",
+        "fn(u8",
+        "(u8) is 1..2",
+    ] {
         assert!(snippet(&function(&format!("_1: {bad}"), "nop")).is_err(), "{bad}");
     }
 }

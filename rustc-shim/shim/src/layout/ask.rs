@@ -47,7 +47,7 @@ pub struct Answers {
 }
 
 /// Features without which the generated crates do not compile.
-pub const FEATURES: &[&str] = &["rustc_attrs", "fn_traits", "unboxed_closures", "never_type"];
+pub const FEATURES: &[&str] = &["rustc_attrs", "fn_traits", "unboxed_closures", "never_type", "coroutine_trait"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Owner {

@@ -95,6 +95,12 @@ impl<'a> Metadata<'a> {
         Some(Node { kind, fields: split_fields(fields.strip_suffix(')')?) })
     }
 
+    /// The structures of the module and their names.
+    pub fn structures(&self) -> impl Iterator<Item = (u32, &'a str)> + '_ {
+        let head = "!DICompositeType(tag: DW_TAG_structure_type, name: \"";
+        self.nodes.iter().filter_map(move |(id, body)| Some((*id, body.strip_prefix(head)?.split_once('"')?.0)))
+    }
+
     /// The elements of a `!{!1, null, !2}` node.
     pub fn list(&self, id: u32) -> Option<Vec<Option<u32>>> {
         let inner = self.nodes.get(&id)?.strip_prefix("!{")?.strip_suffix('}')?;
@@ -102,7 +108,7 @@ impl<'a> Metadata<'a> {
         Some(items.map(|item| item.strip_prefix('!').and_then(|id| id.parse().ok())).collect())
     }
 
-    fn children(&self, node: &Node<'_>) -> Vec<Node<'a>> {
+    pub fn children(&self, node: &Node<'_>) -> Vec<Node<'a>> {
         let list = node.reference("elements").and_then(|id| self.list(id)).unwrap_or_default();
         list.into_iter().flatten().filter_map(|id| self.node(id)).collect()
     }
@@ -130,7 +136,7 @@ impl<'a> Metadata<'a> {
         Some(names.join("::"))
     }
 
-    fn variant_part(&self, node: &Node<'a>) -> Option<Node<'a>> {
+    pub fn variant_part(&self, node: &Node<'a>) -> Option<Node<'a>> {
         self.children(node).into_iter().find(|child| child.text("tag") == Some("DW_TAG_variant_part"))
     }
 
@@ -261,7 +267,7 @@ impl<'a> Node<'a> {
     }
 
     /// A number of bits as bytes; rustc leaves zeros out.
-    fn bytes(&self, key: &str) -> Option<u64> {
+    pub fn bytes(&self, key: &str) -> Option<u64> {
         let bits: u64 = self.text(key).map_or(Some(0), |text| text.parse().ok())?;
         (bits % 8 == 0).then_some(bits / 8)
     }

@@ -65,7 +65,8 @@ impl Externs {
         if unit.crate_name == "core" {
             externs.clear();
         }
-        let names = Names { krate: format!("::{OWN}"), externs, locals: HashMap::new(), ambiguous };
+        let names =
+            Names { krate: format!("::{OWN}"), externs, locals: HashMap::new(), ambiguous, sizes: HashMap::new() };
         Ok(Self { names, crates, search, has_std, has_alloc })
     }
 

@@ -3,6 +3,7 @@
 
 pub mod ask;
 pub mod check;
+pub mod coroutine;
 pub mod debug;
 pub mod debuginfo;
 pub mod externs;
@@ -79,16 +80,26 @@ pub fn layouts(
     effort: Effort,
 ) -> Result<LayoutDocument> {
     let own_metadata = own_metadata(unit_path, unit, rustc)?;
-    let externs = externs::Externs::of(unit_path, unit, rustc)?;
+    let mut externs = externs::Externs::of(unit_path, unit, rustc)?;
+    // Other types hold coroutines by value.
+    let first = texts.iter().any(|text| coroutine::in_text(text)).then(|| own::Own::of(unit_path, unit, rustc));
+    let first = first.transpose()?;
+    if let Some(own) = &first {
+        externs.names.sizes = own.coroutine_sizes();
+    }
     let workshop = query::Workshop::new(unit_path, "layouts")?;
     let (said, own) = std::thread::scope(|scope| {
-        let own = (effort == Effort::Full).then(|| scope.spawn(|| own::Own::of(unit_path, unit, rustc)));
+        let own =
+            (effort == Effort::Full && first.is_none()).then(|| scope.spawn(|| own::Own::of(unit_path, unit, rustc)));
         let said = said(texts, unit, rustc, &externs, &own_metadata, &workshop);
         (said, own.map(|own| own.join().map_err(|_| Failure::internal("a thread panicked"))))
     });
-    let (answers, witness) = said?;
-    let own = own.transpose()?.transpose()?;
+    let (mut answers, witness) = said?;
+    let own = first.or(own.transpose()?.transpose()?);
     own.iter().for_each(|own| own.note_refusal(unit));
+    if let Some(own) = &own {
+        answers.asked.iter_mut().for_each(|asked| own.complete(asked));
+    }
     let mut judge = Judge { unit_path, unit, rustc, witness, own };
     let mut document = LayoutDocument {
         schema: "mirgen-layout".to_owned(),
@@ -210,6 +221,9 @@ impl Judge<'_> {
     fn definition(&mut self, index: usize, asked: &Asked) -> Result<Option<Kind>> {
         if let Some(info) = self.witness.infos.get(&index) {
             return Ok(Some(info.shape.kind()));
+        }
+        if let (Some(Ty::Coroutine { .. }), Ok(layout)) = (&asked.ty, &asked.outcome) {
+            return Ok(Some(coroutine::states(layout)));
         }
         let Some(path) = asked.ty.as_ref().and_then(Ty::adt_path) else {
             let resolved = !matches!(asked.ty, Some(Ty::Projection { .. }));

@@ -1,7 +1,7 @@
 //! What the unit's own compilation says about types when it generates code: `-Zprint-type-sizes` under the names of
 //! the MIR text, and debug information, in which private types stand too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 
@@ -12,14 +12,19 @@ use crate::dump;
 use crate::fail::{Failure, Result};
 use crate::files;
 use crate::invoke::{Run, Rustc};
+use crate::layout::ask::Asked;
+use crate::layout::coroutine;
 use crate::layout::debuginfo::{Kind, Metadata};
 use crate::layout::query::Workshop;
+use crate::layout::ty::Ty;
 use crate::unit::Unit;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Own {
     /// Size and alignment by rustc's text of the type.
     pub sizes: BTreeMap<String, (u64, u64)>,
+    /// Coroutines' by rustc's text.
+    pub coroutines: coroutine::Layouts,
     /// By `krate::path` of the definition.
     pub definitions: BTreeMap<String, Kind>,
     /// Why there is nothing, when code could not be generated.
@@ -60,6 +65,19 @@ impl Own {
         }
     }
 
+    /// Size and alignment of the coroutines, by rustc's text.
+    pub fn coroutine_sizes(&self) -> HashMap<String, (u64, u64)> {
+        self.coroutines.keys().filter_map(|text| Some((text.clone(), *self.sizes.get(text)?))).collect()
+    }
+
+    /// Puts a coroutine's own layout in the place of the one that its stand-in has.
+    pub fn complete(&self, asked: &mut Asked) {
+        if let (Some(Ty::Coroutine { text, .. }), Ok(_)) = (&asked.ty, &asked.outcome) {
+            let unknown = || Err("no code of its crate holds it".to_owned());
+            asked.outcome = self.coroutines.get(text).cloned().unwrap_or_else(unknown);
+        }
+    }
+
     /// Tells the user where there is nothing.
     pub fn note_refusal(&self, unit: &Unit) {
         if let Some(reason) = &self.refused {
@@ -76,8 +94,10 @@ impl Own {
         };
         let text = fs::read_to_string(&ir)
             .map_err(|error| Failure::internal(format!("rustc wrote no {}: {error}", ir.display())))?;
-        let sizes = type_sizes(&String::from_utf8_lossy(&output.stdout))?;
-        Ok(Ok(Self { sizes, definitions: Metadata::of(&text).definitions(), ..Self::default() }))
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let sizes = type_sizes(&printed)?;
+        let coroutines = coroutine::layouts(&printed, &text)?;
+        Ok(Ok(Self { sizes, coroutines, definitions: Metadata::of(&text).definitions(), ..Self::default() }))
     }
 }
 

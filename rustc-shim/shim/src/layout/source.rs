@@ -21,6 +21,8 @@ pub struct Names {
     pub locals: HashMap<String, String>,
     /// Crates that exist in more than one version: a path through them could mean either.
     pub ambiguous: BTreeSet<String>,
+    /// Size and alignment of types that cannot be named or made again, coroutines, by rustc's text.
+    pub sizes: HashMap<String, (u64, u64)>,
 }
 
 /// An item that types name: an alias of a path, or a struct that stands for an unnameable type.
@@ -181,6 +183,7 @@ impl Writer {
         let (fields, sig, kind, copy) = match ty {
             Ty::Closure { kind, sig, upvars, .. } => (upvars.as_slice(), sig, *kind, false),
             Ty::FnDef { sig, .. } => (&[][..], sig, ClosureKind::Fn, true),
+            Ty::Coroutine { .. } => return self.coroutine(ty),
             _ => return Err("only closures and functions have surrogates".to_owned()),
         };
         let mut needs = BTreeSet::new();
@@ -209,6 +212,51 @@ impl Writer {
             let _ = write!(lines, " impl Copy for {name} {{}}");
         }
         self.items.push(Item { definition, impls: lines, needs, impls_need, path: None });
+        self.known.insert(ty.clone(), index);
+        Ok(index)
+    }
+
+    /// A struct of a coroutine's size and alignment.
+    ///
+    /// Of a coroutine's bytes rustc uses none as a niche, and whether it needs to be dropped is not asked: it may.
+    fn coroutine(&mut self, ty: &Ty) -> Result<usize, String> {
+        let Ty::Coroutine { text, resume, yields, returns, .. } = ty else {
+            return Err("only coroutines stand in for themselves".to_owned());
+        };
+        let unknown =
+            || format!("the layout of the coroutine `{text}` is in nothing that rustc says of its crate's code");
+        let (size, align) = *self.names.sizes.get(text).ok_or_else(unknown)?;
+        if !matches!(align, 1 | 2 | 4 | 8 | 16) {
+            return Err(format!("a coroutine that is aligned to {align} bytes"));
+        }
+        let mut impls_need = BTreeSet::new();
+        let mut texts = Vec::new();
+        for part in [&**resume, &**yields, &**returns] {
+            let source = self.write(part).unwrap_or(Source { text: String::new(), needs: BTreeSet::new() });
+            impls_need.extend(source.needs);
+            texts.push(source.text);
+        }
+        let index = self.items.len();
+        let name = format!("__S{index}");
+        let definition = format!(
+            "pub struct {name}([core::mem::MaybeUninit<u8>; {size}], [u{}; 0]); \
+             impl Drop for {name} {{ fn drop(&mut self) {{}} }}",
+            align * 8
+        );
+        let is_async = matches!(&**resume, Ty::Path(path) if path.last().is_some_and(|last| last.name == "ResumeTy"));
+        let impls = match texts.as_slice() {
+            [resume, _, returns] if is_async && !resume.is_empty() && !returns.is_empty() => format!(
+                "impl core::future::Future for {name} {{ type Output = {returns}; fn poll(self: core::pin::Pin<&mut \
+                 Self>, _: &mut core::task::Context<'_>) -> core::task::Poll<{returns}> {{ loop {{}} }} }}"
+            ),
+            [resume, yields, returns] if !texts.iter().any(String::is_empty) => format!(
+                "impl core::ops::Coroutine<{resume}> for {name} {{ type Yield = {yields}; type Return = {returns}; fn \
+                 resume(self: core::pin::Pin<&mut Self>, _: {resume}) -> core::ops::CoroutineState<{yields}, \
+                 {returns}> {{ loop {{}} }} }}"
+            ),
+            _ => String::new(),
+        };
+        self.items.push(Item { definition, impls, needs: BTreeSet::new(), impls_need, path: None });
         self.known.insert(ty.clone(), index);
         Ok(index)
     }
@@ -313,7 +361,7 @@ impl One<'_> {
             }
             Ty::Path(path) => self.path(path, false)?,
             Ty::FnPtr(sig) => self.fn_ptr(sig)?,
-            Ty::FnDef { .. } | Ty::Closure { .. } => {
+            Ty::FnDef { .. } | Ty::Closure { .. } | Ty::Coroutine { .. } => {
                 let index = self.writer.surrogate(ty)?;
                 self.needs.insert(index);
                 let _ = write!(self.out, "__S{index}");
@@ -454,7 +502,7 @@ mod tests {
         let externs = ["core", "alloc", "std", "dep", "two"].map(str::to_owned).into();
         let locals = [("f::S#1".to_owned(), "S".to_owned())].into();
         let ambiguous = ["two".to_owned()].into();
-        Writer::new(Names { krate: "::mine".into(), externs, locals, ambiguous })
+        Writer::new(Names { krate: "::mine".into(), externs, locals, ambiguous, sizes: HashMap::new() })
     }
 
     /// A type's source and the aliases that it names.

@@ -114,6 +114,15 @@ pub enum Ty {
         sig: Box<Sig>,
         upvars: Vec<Ty>,
     },
+    /// `text` is rustc's for the whole type, in braces.
+    Coroutine {
+        text: String,
+        path: String,
+        upvars: usize,
+        resume: Box<Ty>,
+        yields: Box<Ty>,
+        returns: Box<Ty>,
+    },
     Dyn(Vec<Bound>),
     /// `<T as Trait>::Name`, which rustc resolves when it is asked.
     Projection {
@@ -144,7 +153,8 @@ impl Ty {
     /// Calls `each` with every path of an ADT inside.
     pub fn paths<'a>(&'a self, each: &mut dyn FnMut(&'a Path)) {
         match self {
-            Self::Primitive(_) => {}
+            // A stand-in is told its size.
+            Self::Primitive(_) | Self::Coroutine { .. } => {}
             Self::Tuple(elems) => elems.iter().for_each(|elem| elem.paths(each)),
             Self::Ref { to, .. } | Self::Ptr { to, .. } | Self::Pattern { of: to, .. } => to.paths(each),
             Self::Array { elem, .. } => elem.paths(each),

@@ -317,9 +317,7 @@ impl<'a> Reader<'a> {
     fn closure(&mut self) -> Result<Ty, String> {
         let whole = self.braced()?;
         let Some((path, guts)) = split_outside(&whole, " closure_kind_ty=") else {
-            let coroutine = split_outside(&whole, " upvar_tys=").is_some();
-            let what = if coroutine { "the layout of a coroutine" } else { "this type" };
-            return Err(format!("{what} cannot be asked for: `{{{whole}}}`"));
+            return self.coroutine(&whole);
         };
         let mut reader = Reader { text: guts, at: 0, depth: self.depth };
         let kind = match reader.ident() {
@@ -336,6 +334,26 @@ impl<'a> Reader<'a> {
             return Err(format!("unknown text after a closure's types: `{}`", reader.near()));
         }
         Ok(Ty::Closure { text: path.to_owned(), kind, sig, upvars })
+    }
+
+    /// `static? path upvar_tys=(A,) resume_ty=R yield_ty=Y return_ty=T`.
+    fn coroutine(&mut self, whole: &str) -> Result<Ty, String> {
+        let Some((path, guts)) = split_outside(whole, " upvar_tys=(") else {
+            return Err(format!("this type cannot be asked for: `{{{whole}}}`"));
+        };
+        let mut reader = Reader { text: guts, at: 0, depth: self.depth };
+        let upvars = reader.types(")")?.len();
+        reader.need(" resume_ty=")?;
+        let resume = Box::new(reader.ty()?);
+        reader.need(" yield_ty=")?;
+        let yields = Box::new(reader.ty()?);
+        reader.need(" return_ty=")?;
+        let returns = Box::new(reader.ty()?);
+        if !reader.rest().is_empty() {
+            return Err(format!("unknown text after a coroutine's types: `{}`", reader.near()));
+        }
+        let path = path.trim_start_matches("static ").to_owned();
+        Ok(Ty::Coroutine { text: format!("{{{whole}}}"), path, upvars, resume, yields, returns })
     }
 
     fn dynamic(&mut self) -> Result<Ty, String> {
@@ -572,7 +590,7 @@ mod tests {
             ("impl core::marker::Sized", "resolved"),
             ("Opaque(DefId(0:1 ~ a), [])", "resolved"),
             ("(u32) is 1..", "no constant"),
-            ("{static a::{closure#0} upvar_tys=() resume_ty=() yield_ty=() return_ty=()}", "coroutine"),
+            ("{a::{closure#0} closure_kind=() upvar_tys=[]}", "asked for"),
             ("&'a/#0 u8", "region"),
             ("u8 u8", "after the type"),
             ("[u8; N/#1]", "constant"),

@@ -324,11 +324,11 @@ impl<'a> Reader<'a, '_> {
             Vec::new()
         };
         let complete = match dest.and_then(|ty| self.tables.ty(ty)) {
-            Some(Ty::Closure { upvars, .. }) if operands.len() > upvars.len() => {
+            Some(Ty::Closure { upvars, .. } | Ty::Coroutine { upvars, .. }) if operands.len() > upvars.len() => {
                 return Err(self.error_at(start, "closure has more operands than captures"));
             }
-            Some(Ty::Closure { upvars, .. }) => operands.len() == upvars.len(),
-            Some(Ty::Coroutine { .. }) => false,
+            Some(Ty::Closure { upvars, .. } | Ty::Coroutine { upvars, .. }) => operands.len() == upvars.len(),
+            Some(Ty::OpaqueCoroutine { .. }) => false,
             _ => return Err(self.error_at(start, "closure assigned to a place that is not one")),
         };
         Ok(Rvalue::Closure { location, operands, complete })

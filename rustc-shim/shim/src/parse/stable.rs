@@ -194,7 +194,7 @@ fn complete_closure(reader: &mut Reader, dest: Option<u32>, rvalue: &mut Rvalue)
         return Err("lost closure operand is a constant in memory".to_owned());
     }
     *complete = match dest_ty {
-        Some(Ty::Closure { upvars, .. }) => upvars.len() == all.len(),
+        Some(Ty::Closure { upvars, .. } | Ty::Coroutine { upvars, .. }) => upvars.len() == all.len(),
         _ => true,
     };
     operands.extend(all.into_iter().skip(operands.len()));

@@ -309,17 +309,38 @@ impl<'a> Reader<'a, '_> {
                 upvars,
             }));
         }
-        if self.at("}") || self.at(" upvar_tys=") {
+        if self.eat(" upvar_tys=") {
+            return self.coroutine_type(start, path);
+        }
+        if self.at("}") {
             return self.opaque_rest(start);
         }
         self.fail("unknown type in braces")
     }
 
-    /// Skips to the end of the braces that opened at `start`: coroutines, coroutine closures, witnesses.
+    /// `(A,) resume_ty=R yield_ty=Y return_ty=T}`.
+    fn coroutine_type(&mut self, start: usize, path: &str) -> Res<TyId> {
+        let upvars = self.ty()?;
+        let Some(Ty::Tuple { elems, .. }) = self.tables.ty(upvars) else {
+            return self.opaque_rest(start);
+        };
+        let upvars = elems.clone();
+        self.expect(" resume_ty=", "a coroutine type")?;
+        let resume = self.ty()?;
+        self.expect(" yield_ty=", "a coroutine type")?;
+        let yields = self.ty()?;
+        self.expect(" return_ty=", "a coroutine type")?;
+        let returns = self.ty()?;
+        self.expect("}", "a coroutine type")?;
+        let path = path.to_owned();
+        Ok(self.intern_from(start, |text| Ty::Coroutine { text, path, upvars, resume, yields, returns }))
+    }
+
+    /// Skips to the end of the braces that opened at `start`: coroutine closures, witnesses.
     fn opaque_rest(&mut self, start: usize) -> Res<TyId> {
         self.pos = start;
         self.skip_group()?;
-        Ok(self.intern_from(start, |text| Ty::Coroutine { text }))
+        Ok(self.intern_from(start, |text| Ty::OpaqueCoroutine { text }))
     }
 
     /// `impl Trait` in argument position: the parameter's name is the source text of the bounds.
