@@ -423,7 +423,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
     ),
     Fault(
         "closure-thunk",
-        "lower/call.py",
+        "lower/thunk.py",
         "[*thunk.args[:lead], *own, *thunk.args[lead:]]",
         "[*thunk.args[:lead], *own, *reversed(thunk.args[lead:])]",
         "a closure called by its address gets its arguments in reverse",
