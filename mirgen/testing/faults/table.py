@@ -695,7 +695,7 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "shared = entry.shared_offset + entry.param.elem_size",
         "shared = entry.shared_offset",
         "all shared parameters lie over each other",
-        _SIMULATOR,
+        _DEVICE,
     ),
     Fault(
         "cell-read-only",
@@ -704,14 +704,6 @@ FAULTS: Final[tuple[Fault, ...]] = (
         "promises and not class_.mutable",
         "references to cells promise that nobody writes",
         _DEVICE,
-    ),
-    Fault(
-        "barrier-in-callee",
-        "targets/host.py",
-        'function.attributes.add("alwaysinline")',
-        "pass",
-        "a function that reaches a barrier is called in the simulator",
-        _SIMULATOR,
     ),
     Fault(
         "parameter-offset",
