@@ -155,7 +155,7 @@ class CrateDump:
         if self._drops is None:
             flags = (*self._flags, _DROPS)
             self._drops = CrateDump(self.unit, self._shim, self._work / "drops", self._numbers, flags, self._session)
-        matches = [other for other in self._drops.index if other.header == header.header and _drops_what(other, header)]
+        matches = [other for other in self._drops.index if other.header == header.header and drops_what(other, header)]
         return (self._drops, matches[0]) if len(matches) == 1 else None
 
     def _keep(self, unit: MirUnit) -> None:
@@ -202,10 +202,13 @@ class CrateDump:
             yield json.loads(path.read_bytes())["types"], unit
 
 
-def _drops_what(drop: Header, resume: Header) -> bool:
-    """Whether a body drops what the other resumes: ``*mut C``, and ``Pin<&mut C>`` or ``&mut C``."""
+def drops_what(drop: Header, resume: Header) -> bool:
+    """Whether a body drops what the other resumes.
+
+    It takes ``*mut C``, from 1.97 on ``&mut C``; the other ``Pin<&mut C>`` or ``&mut C``.
+    """
     dropped, resumed = (erase_regions(header.args[0]) if header.args else "" for header in (drop, resume))
-    coroutine = dropped.removeprefix("*mut ")
+    coroutine = dropped.removeprefix("*mut ").removeprefix("&'_ mut ")
     return coroutine.startswith("{") and resumed.endswith((f"&'_ mut {coroutine}", f"&'_ mut {coroutine}>"))
 
 

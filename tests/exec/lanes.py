@@ -27,8 +27,9 @@ KERNELS: dict[str, tuple[str, ...]] = {
     "crates_xxhash": ("xxh64",),
     "heap": ("raw",),
 }
-#: Fixtures of much code are asked of all checks those: one architecture for LLVM, and for each dialect of libNVVM.
-LARGE = frozenset({*KERNELS, "leftovers"})
+#: Fixtures of much code, or whose calls rustc inlines late, are asked of all checks those: one architecture for LLVM,
+#: and for each dialect of libNVVM.
+LARGE = frozenset({*KERNELS, "leftovers", "coroutines"})
 LARGE_CHECKS = (SIMULATOR, "llvm sm_90", "nvvm sm_90", "nvvm sm_100")
 #: What differs most from compiler to compiler, in the other lanes.  Sorting takes more builds of core: where there
 #: are its sources, on nvptx64 only.

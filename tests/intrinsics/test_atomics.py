@@ -7,7 +7,6 @@ import re
 import pytest
 
 from mirgen.errors import UnsupportedError
-from mirgen.intrinsics.atomics import ORDERINGS
 from mirgen.mir import ty as t
 from mirgen.mir.builder import BodyBuilder, deref
 from mirgen.testing.consumers import device_ptx
@@ -15,6 +14,9 @@ from mirgen.testing.consumers import device_ptx
 from .conftest import Calls
 
 WIDTHS = (8, 16, 32, 64)
+
+#: ``core::intrinsics::AtomicOrdering`` as core declares it, not as mirgen reads it.
+ORDERINGS = ("relaxed", "release", "acquire", "acq_rel", "seq_cst")
 
 
 def ordering(name: str) -> str:

@@ -107,7 +107,7 @@ def test_nested_aggregates(host: Host) -> None:
     ty = host.ty
     inner = ty.struct("I", [ty.u32, ty.u64, ty.u32], order=[1, 0, 2])
     arr = ty.array(inner, 2)
-    outer = ty.struct("O", [ty.u16, arr, ty.unit, ty.bool])
+    outer = ty.struct("O", [ty.u16, arr, ty.unit, ty.bool], order=[2, 0, 1, 3])
     b = BodyBuilder("k", args=[ty.ref(outer, mut=True), ty.u64], ret=ty.unit)
     one = b.let(inner, adt_of("I", const(ty.u32, 1), b.arg(1), const(ty.u32, 5)))
     two = b.let(inner, adt_of("I", const(ty.u32, 2), const(ty.u64, 3), const(ty.u32, 6)))

@@ -81,6 +81,8 @@ def test_direct_tags(host: Host, tag_bits: int, signed: bool) -> None:
         pattern = (value & ((1 << tag_bits) - 1)).to_bytes(size, "little")
         assert _write(host, enum, index, size) == pattern
         assert _read(host, enum, pattern, discr) == value
+        # without a `repr` the discriminant is an `isize`, whatever the tag
+        assert _read(host, enum, pattern, host.ty.i64) == value
 
 
 def test_direct_tag_of_128_bits(host: Host) -> None:

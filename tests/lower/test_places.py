@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import struct
+from dataclasses import replace
 
 import pytest
 
@@ -153,6 +155,25 @@ def test_packed_fields_are_loaded_with_their_alignment(host: Host) -> None:
     before = bytes(memory)
     assert host.run(body, args=[out, memory]) is None
     assert out == before[2:10] and memory[2:10] == bytes(range(8, 0, -1)) and memory[:2] == before[:2]
+
+
+@pytest.mark.parametrize(("number", "align"), [(0, 8), (1, 4), (2, 1), (3, 2)])
+def test_a_field_is_as_aligned_as_its_offset_says(host: Host, number: int, align: int) -> None:
+    """What LLVM is told about a copy of bytes may not be more than what holds."""
+    ty = host.ty
+    row = ty.array(ty.u8, 3)
+    struct_ = ty.struct("S", [row, row, row, row], align=8)
+    layout = ty.layout(struct_)
+    offsets = (0, 4, 9, 14)
+    ty.layouts[struct_.key] = replace(layout, size=24, fields=d.FieldsArbitrary(offsets))
+    b = BodyBuilder("k", args=[ty.ref(row, mut=True), ty.ref(struct_)], ret=ty.unit)
+    b.assign(deref(b.arg(0)), field(deref(b.arg(1)), number, row)).return_()
+    body = b.build()
+    copies = re.findall(r"call void @\"llvm.memcpy[^(]*\"\(([^\n]*)\)", host.lower(body).text)
+    assert [re.findall(r"align (\d+)", copy) for copy in copies] == [["1", str(align)]], copies
+    out, memory = bytearray(3), bytearray(range(24))
+    assert host.run(body, args=[out, memory]) is None
+    assert out == memory[offsets[number] : offsets[number] + 3]
 
 
 def test_over_aligned_structs(host: Host) -> None:

@@ -22,6 +22,8 @@ from mirgen.lower.value import Scalar, Value
 from mirgen.mir import body as m
 from mirgen.mir import ty as t
 from mirgen.mir.builder import BodyBuilder, binary, cast, const, constant_index, deref, field, index, program, unary
+from mirgen.targets.host import HostTarget
+from mirgen.targets.host_abi import ENTRY
 from mirgen.targets.nvptx import NvptxTarget
 
 #: LLVM, libNVVM's old dialect, its new one.
@@ -241,6 +243,15 @@ def test_block_memory_and_barriers(ty: LayoutMaker, codegen: Codegen, arch: str,
     assert len(re.findall(r"bar\.sync|barrier\.sync", ptx)) == 2, ptx
 
 
+def test_block_memories_follow_each_other(ty: LayoutMaker) -> None:
+    """Each begins where the one before has ended, at a multiple of 16."""
+    b = BodyBuilder("k", args=[_shared(ty, ty.u32, 16), _shared(ty, ty.u8, 3), _shared(ty, ty.u64, 2)], ret=ty.unit)
+    lowered = lower_program(program(b.return_().build()), ty.layouts, HostTarget(), intrinsics=_lookup)
+    assert lowered.kernels[0].static_shared == 64 + 16 + 16
+    start = lowered.text.index(f'@"{ENTRY}k"')
+    assert set(re.findall(r"i64 (64|80)$", lowered.text[start:], re.MULTILINE)) == {"64", "80"}
+
+
 @pytest.mark.parametrize(("codegen", "arch"), PRODUCERS)
 def test_block_memory_sized_at_launch(ty: LayoutMaker, codegen: Codegen, arch: str, ptx_of: PtxOf) -> None:
     slice_ = ty.slice(ty.u64)
@@ -321,6 +332,8 @@ def test_narrow_operations_work_on_the_word_around(
             ty, elem, lambda fx, p, v, op=op: fx.cx.target.atomic_rmw(fx, op, p, v, ordering="acq_rel", scope="system")
         )
         assert "atom.acq_rel.sys.cas.b32" in ptx_of(lowered, codegen, arch)
+        # a word starts at a multiple of four, and the value lies in it by the two bits that are left
+        assert re.search(r"and i64 \S+, 3$", lowered.text, re.MULTILINE), lowered.text
 
 
 @pytest.mark.parametrize(("codegen", "arch"), PRODUCERS)

@@ -37,7 +37,7 @@ def fresh(tmp_path: Path) -> Path:
 def test_usage_lists_the_verbs() -> None:
     done = x("--help")
     assert done.returncode == 0
-    for verb in ("demo", "test", "check", "exec", "bench", "conformance", "fuzz"):
+    for verb in ("demo", "test", "check", "exec", "bench", "conformance", "fuzz", "faults"):
         assert f"\n  {verb} " in done.stdout
 
 
