@@ -251,6 +251,20 @@ def test_constants_that_were_looked_up(host: Host) -> None:
     assert value_of(host, ty.usize, leaf) == (5).to_bytes(8, "little")
 
 
+def test_a_types_identity_is_its_hash(host: Host) -> None:
+    """The hash's halves are the offsets into an allocation that only rustc's evaluator looks behind."""
+    ty = host.ty
+    halves = (0x9209_0342_F5A0_71C6, 0x763D_2D7F_0B22_3D89)
+    allocs: dict[int, m.Alloc] = {
+        1: m.OtherAlloc("typeid", "typeid for u8"),
+        2: memory(bytes(16), (0, 1, halves[0]), (8, 1, halves[1])),
+    }
+    words = ty.array(ty.ptr(ty.unit), 2)
+    assert value_of(host, words, indirect(words, 2), allocs) == struct.pack("<2Q", *halves)
+    thin = ty.ptr(ty.unit)
+    assert value_of(host, thin, p.Constant(p.PointerConst(thin, 1, halves[0])), allocs) == struct.pack("<Q", halves[0])
+
+
 def test_refusals(host: Host) -> None:
     ty = host.ty
     vtable: dict[int, m.Alloc] = {1: m.OtherAlloc("vtable", "impl Debug for u8")}
