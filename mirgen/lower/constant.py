@@ -143,15 +143,25 @@ _OTHER: Final = {
 
 
 def _one_of_static(cx: ModuleContext, alloc: int) -> int:
-    """The allocation that stands for all of the same static; of anything else ``alloc`` itself."""
+    """The allocation that stands for all of the same static, or for all constants of the same plain bytes, which are
+    one for rustc's own code generator too; of anything else ``alloc`` itself."""
     memory = cx.program.allocs.get(alloc)
-    if not isinstance(memory, MemoryAlloc) or not memory.identity:
+    if not isinstance(memory, MemoryAlloc):
+        return alloc
+    if memory.static is None and memory.data and not memory.relocations and not _is_table(cx, alloc):
+        return cx.plain.setdefault((memory.align, memory.data, memory.uninit), alloc)
+    if not memory.identity:
         return alloc
     first = cx.statics.setdefault(memory.identity, alloc)
     one = cx.program.allocs[first]
     if not isinstance(one, MemoryAlloc) or (one.align, one.data) != (memory.align, memory.data):
         raise InternalError(f"the static `{memory.identity}` has two different contents")
     return first
+
+
+def _is_table(cx: ModuleContext, alloc: int) -> bool:
+    """Whether it is a trait object's table, whose address tells a type from others."""
+    return alloc in cx.program.tables.values()
 
 
 def _global(cx: ModuleContext, alloc: int, memory: MemoryAlloc) -> ir.Constant:
@@ -164,6 +174,8 @@ def _global(cx: ModuleContext, alloc: int, memory: MemoryAlloc) -> ir.Constant:
     if memory.static is not None:
         variable.global_constant = variable.unnamed_addr = False
         cx.symbols[variable.name] = memory.static
+    elif _is_table(cx, alloc):
+        variable.unnamed_addr = False
     pointer = _address_of(cx, variable)
     cx.allocs[alloc] = pointer  # before the contents, which may point back here
     variable.initializer = ir.Constant(ty, [_part(cx, part, content) for part, content in runs])

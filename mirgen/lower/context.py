@@ -49,7 +49,8 @@ class ModuleContext:
 
     ``functions`` holds the declared LLVM function of every body, ``reached_from`` for each function the function that
     first calls it (``None`` for a kernel's body), ``allocs`` the globals that ``constant.lower_alloc`` has made,
-    ``statics`` which of the allocations of one static stands for all of them.
+    ``statics`` which of the allocations of one static stands for all of them, ``plain`` which of the constants of the
+    same alignment, bytes and holes does.
     """
 
     program: Program
@@ -60,6 +61,9 @@ class ModuleContext:
     functions: dict[FnKey, ir.Function] = field(default_factory=dict[FnKey, ir.Function])
     allocs: dict[int, ir.Constant] = field(default_factory=dict[int, ir.Constant])
     statics: dict[str, int] = field(default_factory=dict[str, int])
+    plain: dict[tuple[int, bytes, tuple[tuple[int, int], ...]], int] = field(
+        default_factory=dict[tuple[int, bytes, tuple[tuple[int, int], ...]], int]
+    )
     panics: list[PanicSite] = field(default_factory=list[PanicSite])
     symbols: dict[str, str] = field(default_factory=dict[str, str])
     reached_from: dict[FnKey, FnKey | None] = field(default_factory=dict[FnKey, FnKey | None])

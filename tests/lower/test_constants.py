@@ -251,6 +251,26 @@ def test_constants_that_were_looked_up(host: Host) -> None:
     assert value_of(host, ty.usize, leaf) == (5).to_bytes(8, "little")
 
 
+def test_constants_of_the_same_bytes_are_one_but_tables_are_not(host: Host) -> None:
+    """As rustc's code generator has it; a table's address tells a type from others."""
+    ty = host.ty
+    ptr = ty.ptr(ty.u8)
+
+    def are_one(one: int, other: int, tables: Mapping[tuple[str, str], int] | None = None) -> bool:
+        b = BodyBuilder("k", args=[ty.ref(ty.bool, mut=True)], ret=ty.unit)
+        left, right = (p.Constant(p.PointerConst(ptr, number, 0)) for number in (one, other))
+        b.assign(deref(b.arg(0)), binary("Eq", left, right))
+        b.return_()
+        out = bytearray(1)
+        allocs = {1: memory(b"ab", align=1), 2: memory(b"ab", align=1), 3: memory(b"ac", align=1)}
+        whole = replace(program(b.build(), kernels=("k",), allocs=allocs), tables=dict(tables or {}))
+        assert host.run_program(whole, [out]) is None
+        return bytes(out) == b"\1"
+
+    assert are_one(1, 2) and not are_one(1, 3)
+    assert not are_one(1, 2, {("t", "A"): 1, ("t", "B"): 2})
+
+
 def test_a_types_identity_is_its_hash(host: Host) -> None:
     """The hash's halves are the offsets into an allocation that only rustc's evaluator looks behind."""
     ty = host.ty

@@ -46,4 +46,14 @@ CODES = (
         Leave the allocator out of the build for the GPU: `#[cfg(not(target_arch = "nvptx64"))]`.
         """,
     ),
+    code(
+        "MG0204",
+        "a kernel calls a compiler intrinsic that a crate declares itself",
+        """
+        The body of a `#[rustc_intrinsic]` function is what rustc falls back to where its code generator does not know
+        the intrinsic; where it does, a call is something else, and the MIR does not say which.
+
+        Call the function of `core` that stands for the intrinsic (`core::mem::size_of_val` for `size_of_val`).
+        """,
+    ),
 )

@@ -12,6 +12,7 @@ from mirgen.testing.corpora.program import Source, entry
 from mirgen.testing.corpora.sources import Sources
 
 _HEADER: Final = re.compile(r"^//@ *(.*?) *$", re.MULTILINE)
+_KEY: Final = re.compile(r"(?:\[[^\]]*\] *)?[^\s:]+")
 #: A library of C that the test suite builds for its programs.
 _LINKED: Final = re.compile(r"^#\[link\(name", re.MULTILINE)
 _RUN_PASS: Final = re.compile(r"^//@ *run-pass\b", re.MULTILINE)
@@ -76,6 +77,7 @@ def directives(text: str) -> Sequence[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
     for line in _HEADER.findall(text):
         key, _, value = line.partition(":")
-        # A reason may follow the key: `needs-unwind the size of futures is another one`.
-        pairs.append((key.split()[0] if key.strip() else "", value.strip()))
+        # A revision may stand before the key, and a reason behind it: `needs-unwind the size is another one`.
+        name = _KEY.match(key)
+        pairs.append((name[0] if name else "", value.strip()))
     return pairs
