@@ -176,7 +176,8 @@ def check_const(const: p.Const) -> None:
             if _scalar_size(ty) is not None or isinstance(ty, t.SliceTy | t.StrTy | t.DynTy | t.NeverTy):
                 raise Fault(f"`{ty.text}` is not zero-sized")
         case p.SliceConst(ty):
-            if not isinstance(ty, t.PointerTy) or not isinstance(ty.pointee, t.SliceTy | t.StrTy | t.UnsupportedTy):
+            wide = t.SliceTy | t.StrTy | t.AdtTy | t.UnsupportedTy  # a struct's tail may be a slice: `CStr`
+            if not isinstance(ty, t.PointerTy) or not isinstance(ty.pointee, wide):
                 raise Fault(f"`{ty.text}` is not a slice's reference")
         case p.PointerConst(ty):
             if isinstance(ty, t.IntTy | t.FloatTy | t.BoolTy | t.CharTy | t.TupleTy | t.ArrayTy | t.FnDefTy):

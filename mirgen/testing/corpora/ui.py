@@ -68,8 +68,11 @@ def ui_tests(sources: Sources) -> Iterator[UiTest]:
         text = path.read_text(encoding="utf-8", errors="replace")
         if _RUN_PASS.search(text) is not None:
             reasons = (_OUTSIDE.get(key, "") for key, _ in directives(text))
-            linked = "links a library of C" if _LINKED.search(text) else ""
-            yield UiTest(path, str(path.relative_to(sources.ui)), next(filter(None, (*reasons, linked)), ""))
+            other = (
+                "links a library of C" if _LINKED.search(text) else "",
+                "wants unsafe preconditions checked" if "-Zub-checks" in text else "",  # which mirgen leaves out
+            )
+            yield UiTest(path, str(path.relative_to(sources.ui)), next(filter(None, (*reasons, *other)), ""))
 
 
 def directives(text: str) -> Sequence[tuple[str, str]]:
