@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class UndefinedError(Exception):
     """There is no result, or none that is determined; the text says why."""
 
 
-def is_number(ty: Ty | None) -> bool:
+def is_number(ty: Ty | None) -> TypeGuard[Number]:
     """Whether operators take the type."""
     return isinstance(ty, IntTy | BoolTy | CharTy) or (isinstance(ty, FloatTy) and ty.bits in _WIDTHS)
 

@@ -173,7 +173,10 @@ def fold_body(
     Raises:
         NotLiteralError: the body is not literal data only, or a layout or constant in it is not known.
     """
-    return _Folder(body, layouts, allocs, new_alloc, constant, tables).fold()
+    try:
+        return _Folder(body, layouts, allocs, new_alloc, constant, tables).fold()
+    except arithmetic.UndefinedError as error:
+        raise NotLiteralError(str(error)) from error
 
 
 class _Folder:
@@ -290,19 +293,12 @@ class _Folder:
                 raise NotLiteralError(type(value).__name__)
 
     def _unary(self, op: str, operand: p.Operand, ty: Ty) -> _Memory:
-        bits, own = self._number(operand)
-        try:
-            return _Memory.number(arithmetic.unary(op, bits, own), self._layout(ty).size)
-        except arithmetic.UndefinedError as error:
-            raise NotLiteralError(str(error)) from error
+        return _Memory.number(arithmetic.unary(op, *self._number(operand)), self._layout(ty).size)
 
     def _binary(self, op: str, left: p.Operand, right: p.Operand, ty: Ty) -> _Memory:
         """An operator's result; of one that says whether it overflowed, both."""
         (a, own), (b, other) = self._number(left), self._number(right)
-        try:
-            bits, overflows = arithmetic.binary(op, a, b, own, other)
-        except arithmetic.UndefinedError as error:
-            raise NotLiteralError(str(error)) from error
+        bits, overflows = arithmetic.binary(op, a, b, own, other)
         layout = self._layout(ty)
         if not op.endswith("WithOverflow"):
             return _Memory.number(bits, layout.size)
@@ -336,7 +332,7 @@ class _Folder:
     def _number(self, operand: p.Operand) -> tuple[int, arithmetic.Number]:
         """A number's bits, and its type."""
         ty, value = self._type_of(operand), self._operand(operand)
-        if not isinstance(ty, IntTy | BoolTy | CharTy | FloatTy) or not arithmetic.is_number(ty):
+        if not arithmetic.is_number(ty):
             raise NotLiteralError("an operand that is no number")
         return _known(value), ty
 
@@ -395,11 +391,7 @@ class _Folder:
             self._allocs[alloc] = FnAlloc(function.path)
             return _Memory.pointer(alloc, 0)
         if isinstance(ty, IntTy | CharTy | FloatTy) and cast in _OF_NUMBERS:
-            bits, from_ = self._number(operand)
-            try:
-                return _Memory.number(arithmetic.cast(cast, bits, from_, ty), self._layout(ty).size)
-            except arithmetic.UndefinedError as error:
-                raise NotLiteralError(str(error)) from error
+            return _Memory.number(arithmetic.cast(cast, *self._number(operand), ty), self._layout(ty).size)
         value = self._operand(operand)
         if cast.startswith("PointerCoercion(Unsize"):
             meta = self._metadata(operand, ty)

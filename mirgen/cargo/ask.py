@@ -135,13 +135,20 @@ class Asker:
             return None
         self._asked.add(asked)
         name = f"q{len(self._asked)}"
+        put = self._nameable(unresolved, lambda names: address_source(name, unresolved.path, names))
+        return None if put is None else (put[0], Query(name, key, *put[1:], address=True))
+
+    def _nameable(
+        self, unresolved: Unresolved, write: Callable[[Names], str]
+    ) -> tuple[CrateDump, Path, str] | None:  # fmt: skip
+        """The first crate in which a question can be written, the file that it is put to, and its text."""
         for home in self._homes(unresolved.path, unresolved.reached):
             unit = UnitRecord.load(home.unit.record)
             try:
-                text = address_source(name, unresolved.path, Names(unit.crate_name, unresolved.crate, self._externs))
+                text = write(Names(unit.crate_name, unresolved.crate, self._externs))
             except UnnameableError:
                 continue
-            return home, Query(name, key, _file(unit, unresolved.source.span), text, address=True)
+            return home, _file(unit, unresolved.source.span), text
         return None
 
     def _ask_tables(self, stuck: Sequence[Unresolved]) -> bool:
@@ -157,14 +164,8 @@ class Asker:
             return None
         self._asked.add(key)
         name = f"T{len(self._asked)}"
-        for home in self._homes(unresolved.path, unresolved.reached):
-            unit = UnitRecord.load(home.unit.record)
-            try:
-                text = table_source(name, call, Names(unit.crate_name, unresolved.crate, self._externs))
-            except UnnameableError:
-                continue
-            return home, Query(name, key, _file(unit, unresolved.source.span), text, feature=TABLE_FEATURE)
-        return None
+        put = self._nameable(unresolved, lambda names: table_source(name, call, names))
+        return None if put is None else (put[0], Query(name, key, *put[1:], feature=TABLE_FEATURE))
 
     def _put_tables(self, home: CrateDump, queries: list[Query]) -> bool:
         unit = UnitRecord.load(home.unit.record)

@@ -81,7 +81,7 @@ class CrateDump:
         self.documents: list[tuple[Path, MirUnit]] = []
         self.allocs: dict[int, Alloc] = {}
         self.trivial_consts: dict[str, TrivialConst] = {}
-        self._asked_trivial: set[str] = set()
+        self._unread_trivial: set[str] | None = None
 
     @property
     def index(self) -> tuple[Header, ...]:
@@ -140,12 +140,12 @@ class CrateDump:
 
         Where there are not many, all are read the first time.
         """
-        if path not in self.trivial_consts:
-            named = [h.header for h in self.index if h.kind == "trivial_const" and h.header not in self._asked_trivial]
-            wanted = named if len(named) <= _ALL_TRIVIAL else [name for name in named if name == path]
-            self._asked_trivial.update(wanted)
-            if wanted:
-                self._dump([part for name in wanted for part in ("--function", name)])
+        if self._unread_trivial is None:
+            self._unread_trivial = {header.header for header in self.index if header.kind == "trivial_const"}
+        if path in self._unread_trivial:
+            wanted = sorted(self._unread_trivial) if len(self._unread_trivial) <= _ALL_TRIVIAL else [path]
+            self._unread_trivial.difference_update(wanted)
+            self._dump([part for name in wanted for part in ("--function", name)])
         return self.trivial_consts.get(path)
 
     def drop_of(self, header: Header) -> tuple[CrateDump, Header] | None:

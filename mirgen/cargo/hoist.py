@@ -51,9 +51,7 @@ def hoisted_lines(file: Path) -> tuple[str, ...]:
 
 def moved_lines(file: Path) -> list[int]:
     """Where (1-based) structs begin that :func:`hoisted` moves to the end of ``file``."""
-    written = file.read_text(encoding="utf-8").count("\n")
-    lines = enumerate(hoisted_lines(file)[written:], written + 1)
-    return [number for number, line in lines if line.startswith(f"struct {PREFIX}")]
+    return [number for number, line in enumerate(hoisted_lines(file), 1) if line.startswith(f"struct {PREFIX}")]
 
 
 def _end(text: str, start: int) -> int | None:

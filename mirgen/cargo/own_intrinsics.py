@@ -4,7 +4,7 @@ so."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from mirgen.cargo.closure import STANDARD_CRATES, Closure, Reached
@@ -21,9 +21,10 @@ def refuse_own_intrinsics(kernels: Mapping[str, tuple[Reached, Closure]]) -> Non
     Raises:
         UnsupportedError: one does.
     """
+    lines = functools.cache(_lines)  # for this build only: files change between builds
     for kernel, (_, closure) in kernels.items():
         for reached in closure.functions.values():
-            if reached.dump.crate not in STANDARD_CRATES and _is_intrinsic(reached):
+            if reached.dump.crate not in STANDARD_CRATES and _is_intrinsic(reached, lines):
                 chain = " -> ".join(readable(name) for name in reached.chain())
                 raise UnsupportedError(
                     Diagnostic(
@@ -39,11 +40,11 @@ def refuse_own_intrinsics(kernels: Mapping[str, tuple[Reached, Closure]]) -> Non
                 )
 
 
-def _is_intrinsic(reached: Reached) -> bool:
+def _is_intrinsic(reached: Reached, lines_of: Callable[[Path], list[str]]) -> bool:
     span = reached.body.span
     if span is None:
         return False
-    lines = _lines(UnitRecord.load(reached.dump.unit.record).absolute(Path(span.file)))
+    lines = lines_of(UnitRecord.load(reached.dump.unit.record).absolute(Path(span.file)))
     for line in reversed(lines[: span.line]):
         if _MARK in line:
             return True
@@ -52,7 +53,6 @@ def _is_intrinsic(reached: Reached) -> bool:
     return False
 
 
-@functools.lru_cache(maxsize=256)
 def _lines(file: Path) -> list[str]:
     """A source file, if it has any such mark; nothing otherwise."""
     text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""

@@ -84,7 +84,7 @@ class BodiesTest:
         found = directives(text)
         edition = next((value for key, value in found if key == "edition"), "2015")
         flags: list[str] = [flag for key, value in found if key == "compile-flags" for flag in _words(value)]
-        revision = next((value.split()[0] for key, value in found if key == "revisions" and value), None)
+        revision = _revision(found)
         if revision is not None:
             mine = (value for key, value in found if key.replace(" ", "") == f"[{revision}]compile-flags")
             flags += [f"--cfg={revision}", *(flag for value in mine for flag in _words(value))]
@@ -108,11 +108,16 @@ def _outside(text: str) -> str:
     flags = [value for key, value in found if key.endswith("compile-flags")]
     if any(_SANITIZER.match(key) for key, _ in found) or any(map(_INSTRUMENTS.search, flags)):
         return "is about sanitizers and profilers"
-    revision = next((value.split()[0] for key, value in found if key == "revisions" and value), None)
+    revision = _revision(found)
     named = [key.replace(" ", "").removeprefix(f"[{revision}]") for key, _ in found]
     if any("--target" in value for value in flags):
         return "is for other platforms"
     return next((_OUTSIDE[key] for key in named if key in _OUTSIDE), "")
+
+
+def _revision(found: Sequence[tuple[str, str]]) -> str | None:
+    """The first of a file's revisions, which is the one that is taken."""
+    return next((value.split()[0] for key, value in found if key == "revisions" and value), None)
 
 
 def _words(value: str) -> list[str]:
