@@ -47,6 +47,7 @@ WAYS: Final[Mapping[str, SimOptions]] = MappingProxyType(
 SIMULATOR: Final = "simulator"
 REFUSAL: Final = "refusal"
 
+_TEXTS: Final = (".mir", ".stable-mir")
 #: What is asked of a kernel that compiles: the simulator, and a code generator for an architecture (``llvm sm_90``).
 CHECKS: Final = (SIMULATOR, *(f"{codegen} {arch}" for codegen in ("llvm", "nvvm") for arch in ARCHS))
 
@@ -253,6 +254,14 @@ def describe(error: Exception) -> str:
     if isinstance(error, InternalError) and error.statement:
         text += f" ({error.statement})"
     return " ".join(text.split())
+
+
+def forget_texts(fixture: Fixture, lane: Lane) -> None:
+    """Remove what rustc printed of the fixture's own crate: it is the most of what a build leaves, up to a gigabyte."""
+    builds = _target(fixture, f"lane-{lane}") / "mirgen" / "build"
+    for text in builds.glob(f"*/units/{fixture.crate}-*"):
+        if text.suffix in _TEXTS:
+            text.unlink(missing_ok=True)
 
 
 def _target(fixture: Fixture, name: str) -> Path:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from mirgen.testing.conformance import SIMULATOR, WAYS, Outcome, examine
+from mirgen.testing.conformance import SIMULATOR, WAYS, Outcome, examine, forget_texts
 from mirgen.testing.fixture import Fixture
 from mirgen.testing.lanes import REFUSALS, Lane, expected_refusal
 from tests.exec.lanes import FIXTURES, LANES, checks_of, sample, sampled
@@ -33,6 +33,7 @@ def verdict(fixture: Fixture, lane: Lane, outcomes: list[Outcome]) -> list[str]:
 @pytest.mark.parametrize(("lane", "fixture"), sampled(), ids=lambda value: str(getattr(value, "crate", value)))
 def test_fixture(lane: Lane, fixture: Fixture) -> None:
     lines = verdict(fixture, lane, list(examine(fixture, lane, checks=checks_of(fixture))))
+    forget_texts(fixture, lane)
     assert not lines, "\n".join(lines)
 
 

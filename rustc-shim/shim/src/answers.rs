@@ -20,7 +20,7 @@ use crate::unit::{dep_info_env_names, Unit};
 use crate::wrapper::TRACKED;
 
 /// How many bytes of answers are kept in one directory; those not used for longest go first.
-const LIMIT: u64 = 4 << 30;
+const LIMIT: u64 = 2 << 30;
 /// What answers' files end with.
 const SUFFIXES: &[&str] = &[".mir", ".stable-mir", ".own", ".layouts", ".rmeta", ".refused"];
 /// How often the same answer is sought while its sources change under rustc.
