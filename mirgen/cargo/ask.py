@@ -29,11 +29,11 @@ from mirgen.cargo.constants import (
 )
 from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.expose import ExposureNeededError
-from mirgen.cargo.implementations import inlined_spans, stand_in, with_parameters
+from mirgen.cargo.implementations import StandIn, inlined_spans, made_alike, stand_in, with_parameters
 from mirgen.cargo.inside import constants_inside, find_by_spans, find_inside, find_promoted_by_spans, written_text
 from mirgen.cargo.methods import dyn_call
 from mirgen.cargo.overlay import Overlay, Private, make_overlay
-from mirgen.cargo.queries import INSIDE, Query, address_source, addressed, answers, chosen_level, query_source
+from mirgen.cargo.queries import CLOSURES, INSIDE, Query, address_source, addressed, answers, chosen_level, query_source
 from mirgen.cargo.refusals import at_fault, crates_without_name, private_items, unstable_features
 from mirgen.cargo.source import Names, UnnameableError, type_source
 from mirgen.cargo.tables import TABLE_FEATURE, read_tables, refused_tables, table_source
@@ -125,7 +125,8 @@ class Asker:
                     text = asked.source(name, names)
                 except UnnameableError:
                     continue
-                return home, replace(query, text=text, fn=asked.fn, which=stand is not None, generic=stand is None)
+                asking = replace(query, text=text, fn=asked.fn, which=stand is not None, generic=True)
+                return home, asking if stand is None else _with_closures(asking, stand, names)
         return None
 
     def _address_query(self, unresolved: Unresolved) -> tuple[CrateDump, Query] | None:
@@ -346,7 +347,8 @@ class Asker:
                 if self._allow(home, unit, refusal.output):
                     continue
                 faulty = at_fault(refusal.output, overlay, left)
-                left = [query for query in left if query.name not in faulty] if faulty else []
+                simpler = [replace(q, text=q.simpler, simpler=None) for q in left if q.name in faulty and q.simpler]
+                left = [*(query for query in left if query.name not in faulty), *simpler] if faulty else []
                 continue
             return self._take(dump, {query.name: query for query in left}, found)
         return False
@@ -371,17 +373,25 @@ class Asker:
             if query.fn is None:
                 answered |= self._take_constant(dump, query, [bodies[header] for header in headers])
                 continue
-            for header in headers:
-                if query.which and (spans := inlined_spans(bodies[header], query.fn, unit)):
-                    self._resolver.implementations[query.key] = spans
-                    answered = True
-                    break
-                if not query.which and answers(bodies[header], query.fn):
-                    known = self._resolver.generic_answers if query.generic else self._resolver.answers
-                    known[query.key] = (dump, header)
-                    answered = True
-                    break
+            answered |= self._take_body(dump, query, {header: bodies[header] for header in headers}, unit)
         return answered
+
+    def _take_body(
+        self, dump: CrateDump, query: Query, bodies: Mapping[Header, Body], unit: UnitRecord
+    ) -> bool:  # fmt: skip
+        """Take the function itself, if it was inlined; else which it is, if that was asked."""
+        assert query.fn is not None
+        known = self._resolver.generic_answers if query.generic else self._resolver.answers
+        for header, body in bodies.items():
+            if not header.header.endswith(CLOSURES) and answers(body, query.fn):
+                known[query.key] = (dump, header)
+                return True
+        for header, body in bodies.items():
+            alike = not header.header.endswith(CLOSURES) or made_alike(body, query.items)
+            if query.which and alike and (spans := inlined_spans(body, query.fn, unit)):
+                self._resolver.implementations[query.key] = spans
+                return True
+        return False
 
     def _take_address(self, query: Query, bodies: Sequence[Body]) -> bool:
         fn = addressed(bodies[0]) if bodies else None
@@ -420,6 +430,17 @@ def _inside(constant: Unevaluated, home: CrateDump) -> Header | None:
         return None
     unit = UnitRecord.load(printed_by.unit.record)
     return find_by_spans(constant.const, constant.source, constant.reached.body, unit, home, found)
+
+
+def _with_closures(query: Query, stand: StandIn, names: Names) -> Query:
+    """The question with closures made for its parameters, if they can be."""
+    try:
+        closures = stand.closures_source(query.name, names)
+    except UnnameableError:
+        closures = None
+    if closures is None:
+        return query
+    return replace(query, text=f"{query.text}\n{closures}", simpler=query.text, items=stand.items)
 
 
 def _within(query: Query, home: CrateDump, names: Names) -> Query | None:

@@ -29,10 +29,13 @@ _PLACE = re.compile(r"(.+):(\d+):(\d+): (\d+):(\d+)")
 def closures_written_at(closure: ClosureTy | CoroutineTy, printed_by: CrateDump, home: CrateDump) -> Iterator[Header]:
     """The bodies in ``home`` of a closure in a trait's method, which is made in what ``printed_by`` holds."""
     parsed = parse_callee(closure.path)
-    if parsed.trait is None:
+    inside = tuple(segment.partition("<")[0] or segment for segment in parsed.segments)
+    # A trait that is exported is called so: `std::iter::Iterator::find::check::{closure#0}`.
+    item = next((i for i, segment in enumerate(inside) if segment[:1].isupper()), None)
+    if parsed.trait is None and item is None:
         return
-    trait = parsed.trait[1].partition("<")[0].rpartition("::")[2]
-    inside = tuple(segment.partition("<")[0] for segment in parsed.segments[1:])
+    trait = inside[item or 0] if parsed.trait is None else parsed.trait[1].partition("<")[0].rpartition("::")[2]
+    inside = inside[(0 if parsed.trait is not None else item or 0) + 1 :]
     named = [
         header
         for header in home.by_name.get(parsed.method, ())

@@ -1,14 +1,15 @@
 """Which implementation a trait's method means, where closures and functions without a name are in its path.
 
-The method's own generic arguments do not take part in the choice, so that rustc is asked about the same method with
-function pointers of the same signature in their place.  In the types that the trait is implemented for, parameters
-stand for them: rustc answers only if the implementation is the same whatever they are.  It inlines the implementation
-that it chose, and the spans of the statements that came from there tell which that is.
+rustc is asked about the same method with type parameters in the place of those, bounded by what closures and functions
+implement.  It answers where the implementation is the same whatever they are, and inlines what it chose: a generic
+body, of which the call is an instance.  Where that is not so, closures are made that no trait can tell from the call's
+own: of the same kind and signature, with captures of the same types.  Then the spans of the statements that came from
+the implementation tell which that is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from mirgen.cargo.callee import Callee, parse_callee, short
 from mirgen.cargo.join import may_be_one
 from mirgen.cargo.methods import DROP_PATH
 from mirgen.cargo.overlay import MODULE
-from mirgen.cargo.queries import query_source
+from mirgen.cargo.queries import CLOSURES, query_source
 from mirgen.cargo.source import PARAMETER, Names, type_source, without_turbofish
 from mirgen.cargo.unit import UnitRecord
 from mirgen.mir.body import Body
@@ -28,12 +29,12 @@ from mirgen.mir.ty import ClosureTy, CoroutineTy, FnDefTy, FnSig, TupleTy, Ty, p
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A type parameter in the place of ``item``; of a closure or function, ``pointer`` is the function pointer of its
-    signature (rustc's text)."""
+    """A type parameter in the place of ``item``; of a closure or function, ``signature`` is what it takes and gives
+    (rustc's text, with parameters in the place of others)."""
 
     name: str
     item: ClosureTy | FnDefTy | CoroutineTy
-    pointer: str
+    signature: str
 
     def bound(self, names: Names) -> str:
         """The trait that the item implements, as source."""
@@ -49,36 +50,93 @@ class Parameter:
             types = f"<{source(item.resume)}, Yield = {source(item.yields)}, Return = {source(item.returns)}>"
             return f"core::ops::Coroutine{types}{movable}"
         kind = item.closure_kind if isinstance(item, ClosureTy) else "Fn"
-        signature = type_source(self.pointer, names).replace("'a ", "").removeprefix("fn")
+        signature = type_source(self.signature, names).replace("'a ", "").removeprefix("fn")
         return f"{kind}{signature}"
 
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """``fn`` with others in the place of types without a name: the function pointers ``pointers`` (rustc's texts), and
-    type parameters."""
+    """``fn`` with type parameters in the place of types without a name."""
 
     fn: FnDefTy
-    pointers: tuple[str, ...]
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def items(self) -> tuple[ClosureTy | FnDefTy | CoroutineTy, ...]:
+        """What the parameters stand for."""
+        return tuple(parameter.item for parameter in self.parameters)
 
     def source(self, name: str, names: Names) -> str:
-        """The question's text.
-
-        The method's own arguments are inferred (an ``impl Trait`` cannot be given), and the pointers' own regions left
-        open, as those of a closure are.
+        """The question's text; the method's own arguments are inferred (an ``impl Trait`` cannot be given).
 
         Raises:
             UnnameableError: a type or the path cannot be written.
         """
         text = query_source(name, replace(self.fn, path=without_turbofish(self.fn.path)), names)
-        for pointer in self.pointers:
-            source = type_source(pointer, names)
-            text = text.replace(source, source.replace("'a ", ""))
-        declared = "'a"
-        for parameter in self.parameters:
-            declared += f", {parameter.name}: {parameter.bound(names)}"
-        return text.replace("<'a>(", f"<{declared}>(")
+        return text.replace("<'a>(", f"<{self._declared(names)}>(")
+
+    def _declared(self, names: Names) -> str:
+        return ", ".join(("'a", *(f"{each.name}: {each.bound(names)}" for each in self.parameters)))
+
+    def closures_source(self, name: str, names: Names) -> str | None:
+        """A caller of :meth:`source`'s function ``name`` that makes closures for its parameters; ``None`` where they
+        stand for others too.
+
+        Its own parameters are what the closures capture.
+
+        Raises:
+            UnnameableError: a type cannot be written.
+        """
+        captured: list[str] = []
+        made: list[str] = []
+        for item in self.items:
+            if isinstance(item, CoroutineTy):
+                return None
+            upvars = item.upvars if isinstance(item, ClosureTy) else ()
+            own = [f"u{len(captured) + i}" for i in range(len(upvars))]
+            captured += [type_source(ty.text, names) for ty in upvars]
+            made.append(_closure_source(item, own))
+        if not made:
+            return None
+        sig = self.fn.sig
+        types = "".join(f"{type_source(ty.text, names)}, " for ty in sig.inputs)
+        takes = ", ".join(f"_: {parameter.name}" for parameter in self.parameters)
+        own = ", ".join(f"mut u{i}: {ty}" for i, ty in enumerate(captured))
+        given = ", ".join(f"given.{i}" for i in range(len(sig.inputs)))
+        return "\n".join((
+            f"#[inline(never)] fn {name}_given<{self._declared(names)}>({takes}) -> ({types}) {{ loop {{}} }}",
+            f"#[inline(never)] fn {name}_taken<T>(_: T) {{ loop {{}} }}",
+            f"#[allow(warnings)] pub unsafe fn {name}{CLOSURES}<'a>({own}) {{ unsafe {{"
+            f" let given = {name}_given({', '.join(made)}); {name}_taken({name}({given})); }} }}",
+        ))  # fmt: skip
+
+
+def _closure_source(item: ClosureTy | FnDefTy, captures: Sequence[str]) -> str:
+    """A closure that captures those variables, of the kind and with as many arguments as ``item``."""
+    closure = isinstance(item, ClosureTy)
+    inputs = () if item.sig is None else item.sig.inputs
+    arguments = inputs[0] if closure and inputs else None
+    count = len(arguments.elems) if isinstance(arguments, TupleTy) else len(inputs)
+    borrow = {"Fn": "&", "FnMut": "&mut ", "FnOnce": ""}[item.closure_kind or "Fn"] if closure else "&"
+    uses = "".join(f"let _u = {borrow}{capture}; " for capture in captures)
+    return f"move |{', '.join(['_'] * count)}| {{ {uses}loop {{}} }}"
+
+
+def made_alike(body: Body, items: Sequence[Ty]) -> bool:
+    """Whether the closures that ``body``, of :meth:`StandIn.closures_source`, makes are like ``items`` in all that a
+    trait can tell: kind and captures (their signatures are the parameters' bounds)."""
+    every = _nameless(FnSig(tuple(local.ty for local in body.locals), body.locals[0].ty, "Rust", False, False))
+    # Texts of one closure differ in their regions.
+    made = {ty.path: ty for ty in every if isinstance(ty, ClosureTy) and f"{CLOSURES}::{{closure#" in ty.path}
+    found = sorted(made.values(), key=lambda ty: int(ty.path.rpartition("#")[2].removesuffix("}")))
+    return [_told(ty) for ty in found] == [_told(ty) for ty in items]
+
+
+def _told(ty: Ty) -> tuple[str | None, tuple[str, ...]]:
+    """What a trait can tell of a closure besides its signature; a function is like one without captures."""
+    if not isinstance(ty, ClosureTy):
+        return "Fn", ()
+    return ty.closure_kind, tuple(short(upvar.text) for upvar in ty.upvars)
 
 
 def stand_in(fn: FnDefTy) -> StandIn | None:
@@ -90,46 +148,38 @@ def stand_in(fn: FnDefTy) -> StandIn | None:
         head.startswith(f"<{erase_regions(item.text)} ") for item in _nameless(fn.sig) if isinstance(item, ClosureTy)
     ):
         return None  # a closure itself is called
-    found = _with_stand_ins(fn, head)
+    found = _with_stand_ins(fn)
     return None if found is None or "{" in parse_callee(found.fn.path).segments[0] else found
 
 
 def with_parameters(glue: FnDefTy) -> StandIn | None:
-    """The question for the drop glue of a type that holds others without a name, with parameters in their places; its
-    answer is generic, and the parameters stand for what is not known of them.  ``None`` for any other function."""
-    return _with_stand_ins(glue, erase_regions(glue.path)) if glue.path.startswith(DROP_PATH) else None
+    """The question for the drop glue of a type that holds others without a name.  ``None`` for any other function."""
+    return _with_stand_ins(glue) if glue.path.startswith(DROP_PATH) else None
 
 
-def _with_stand_ins(fn: FnDefTy, head: str) -> StandIn | None:
-    """``fn`` with parameters for what stands in ``head`` and function pointers for other types without a name."""
-    pointers: list[str] = []
+def _with_stand_ins(fn: FnDefTy) -> StandIn | None:
+    """``fn`` with parameters for the types without a name in its signature, if there are any."""
+    # An outer one's text holds the inner ones'.
+    items = sorted(_nameless(fn.sig), key=lambda item: -len(item.text))
+    instead = [(item, f"{PARAMETER}{i}/#{i}") for i, item in enumerate(items)]
     parameters: list[Parameter] = []
-    path, sig = fn.path, fn.sig
-    for item in _nameless(sig):
-        pointer = _pointer(item)
-        if pointer is None:
+    for item, parameter in instead:
+        signature = _signature(item)
+        if signature is None or (isinstance(item, ClosureTy) and item.closure_kind is None):
             return None
-        instead = pointer
-        if isinstance(item, CoroutineTy) or erase_regions(item.text) in head:
-            name = f"{PARAMETER}{len(parameters)}"
-            if isinstance(item, ClosureTy) and item.closure_kind is None:
-                return None
-            instead = f"{name}/#{len(parameters)}"
-            parameters.append(Parameter(name, item, pointer))
-        else:
-            pointers.append(pointer)
-        path = path.replace(item.text, instead)
-        sig = FnSig(
-            tuple(_replaced(ty, item, instead) for ty in sig.inputs), _replaced(sig.output, item, instead), sig.abi,
-            sig.unsafe, sig.variadic,
-        )  # fmt: skip
-    if not pointers and not parameters:
+        name = parameter.partition("/")[0]
+        parameters.append(Parameter(name, item, erase_regions(_replaced(signature, instead))))
+    if not parameters:
         return None
-    return StandIn(FnDefTy(fn.text, fn.crate, path, sig), tuple(pointers), tuple(parameters))
+    inputs = tuple(replace(ty, text=_replaced(ty.text, instead)) for ty in fn.sig.inputs)
+    sig = replace(fn.sig, inputs=inputs, output=replace(fn.sig.output, text=_replaced(fn.sig.output.text, instead)))
+    return StandIn(FnDefTy(fn.text, fn.crate, _replaced(fn.path, instead), sig), tuple(parameters))
 
 
-def _replaced(ty: Ty, item: Ty, pointer: str) -> Ty:
-    return replace(ty, text=ty.text.replace(item.text, pointer))
+def _replaced(text: str, instead: Iterable[tuple[Ty, str]]) -> str:
+    for item, other in instead:
+        text = text.replace(item.text, other)
+    return text
 
 
 def _nameless(sig: FnSig) -> Iterator[ClosureTy | FnDefTy | CoroutineTy]:
@@ -145,7 +195,8 @@ def _nameless(sig: FnSig) -> Iterator[ClosureTy | FnDefTy | CoroutineTy]:
             yield ty
 
 
-def _pointer(item: ClosureTy | FnDefTy | CoroutineTy) -> str | None:
+def _signature(item: ClosureTy | FnDefTy | CoroutineTy) -> str | None:
+    """What a closure or function takes and gives, as a function pointer's text."""
     if isinstance(item, CoroutineTy):
         return ""
     sig = item.sig
@@ -158,7 +209,7 @@ def _pointer(item: ClosureTy | FnDefTy | CoroutineTy) -> str | None:
             return None
         inputs = arguments.elems
     output = "" if sig.output.text == "()" else f" -> {sig.output.text}"
-    return erase_regions(f"fn({', '.join(ty.text for ty in inputs)}){output}")
+    return f"fn({', '.join(ty.text for ty in inputs)}){output}"
 
 
 def inlined_spans(body: Body, fn: FnDefTy, unit: UnitRecord) -> frozenset[Span]:
@@ -169,13 +220,18 @@ def inlined_spans(body: Body, fn: FnDefTy, unit: UnitRecord) -> frozenset[Span]:
     """
     own = _owners(body)
     wanted = parse_callee(fn.path)
-    asked = {i for i, scope in enumerate(body.scopes) if scope.inlined is not None and MODULE in scope.inlined}
+    asked = {i for i, scope in enumerate(body.scopes) if scope.inlined is not None and _is_question(scope.inlined)}
     chosen = {
         i for i, scope in enumerate(body.scopes)
         if scope.inlined is not None and _is_method(scope.inlined, wanted)
         and (None if scope.parent is None else own[scope.parent]) in {None, *asked}
     }  # fmt: skip
     return _absolute(_spans(body, own, chosen), unit)
+
+
+def _is_question(instance: str) -> bool:
+    """Whether an instance is of a function of a question's, which may stand in the arguments of others too."""
+    return any(MODULE in segment for segment in parse_callee(instance).segments if not segment.startswith("<"))
 
 
 def _is_method(instance: str, wanted: Callee) -> bool:

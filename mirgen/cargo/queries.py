@@ -20,10 +20,12 @@ from mirgen.mir.body import Block, Body, FnKey
 from mirgen.mir.place import Copy, Move, Place
 from mirgen.mir.rvalue import AdtAggregate
 from mirgen.mir.statement import Assign, Return
-from mirgen.mir.ty import FnDefTy
+from mirgen.mir.ty import FnDefTy, Ty
 
 #: Functions outside of that module have it in their own names.
 INSIDE = f"{MODULE}_"
+#: What the caller of a question that makes closures has behind the question's name.
+CLOSURES = "_closures"
 _LEVELS = 4
 _IMPL = re.compile(r"<impl at [^<>]*>")
 
@@ -35,9 +37,10 @@ class Query:
     ``fn`` is the function whose body is asked for; ``None`` where it is a constant's value, ``path`` as ``key`` has it.
     ``feature`` must be enabled in the crate.  ``at`` is where in the file the text goes, line and column, if not to its
     end: inside a function's body, where what is asked about has a name.  ``inside`` is then that body's header; where
-    the text is a macro's, every function that this wrote gets the question.  ``which``: only the implementation is
-    asked for that ``fn``, a trait's method, means; some of its types are stand-ins.  ``generic``: the answer has
-    parameters in the place of some.  ``address``: what is asked is which function a constant holds the address of.
+    the text is a macro's, every function that this wrote gets the question.  ``generic``: the answer has parameters in
+    the place of some types.  ``which``: where rustc does not answer so, it is asked which implementation ``fn``, a
+    trait's method, means; those of ``items`` are closures that the question makes, where that can be.  ``simpler`` is
+    the text without these.  ``address``: what is asked is which function a constant holds the address of.
     """
 
     name: str
@@ -49,6 +52,8 @@ class Query:
     at: tuple[int, int] | None = None
     inside: str | None = None
     which: bool = False
+    simpler: str | None = None
+    items: tuple[Ty, ...] = ()
     generic: bool = False
     address: bool = False
 
@@ -88,7 +93,8 @@ def addressed(body: Body) -> FnDefTy | None:
 
 
 def chosen_level(headers: Sequence[Header], name: str, inside: str | None = None) -> list[Header]:
-    """The tower's functions of query ``name`` among ``headers``, outermost first; only that in the body ``inside``.
+    """The tower's functions of query ``name`` among ``headers``, outermost first (that which makes closures may be
+    before the others); only that in the body ``inside``.
 
     Questions shift what stands behind them on their line.
     """
@@ -96,7 +102,10 @@ def chosen_level(headers: Sequence[Header], name: str, inside: str | None = None
         wanted = _IMPL.sub("<impl>", f"{inside}::{name}")
         found = [header for header in headers if _IMPL.sub("<impl>", header.header) == wanted]
         return found if len(found) == 1 else []
-    order = {own: i for i, own in enumerate((name, *(f"{name}_{i}" for i in reversed(range(_LEVELS - 1)))))}
+    order = {
+        own: i
+        for i, own in enumerate((f"{name}{CLOSURES}", name, *(f"{name}_{i}" for i in reversed(range(_LEVELS - 1)))))
+    }
     found = [h for h in headers if f"{MODULE}" in h.header and h.header.rpartition("::")[2] in order]
     return sorted(found, key=lambda header: order[header.header.rpartition("::")[2]])
 

@@ -64,7 +64,7 @@ class Bindings:
         match generic, concrete:
             case t.UnsupportedTy(what="param"), _:
                 return self.bind_param(generic.text, concrete)
-            case t.UnsupportedTy(), _:
+            case (t.UnsupportedTy(), _) | (_, t.UnsupportedTy(what="alias")):
                 return True
             case t.AdtTy(args=()), _ if is_bare(generic.path) and not _same_item(generic, concrete):
                 return self.bind_param(generic.path, concrete)
@@ -76,7 +76,7 @@ class Bindings:
             case t.AdtTy(), t.AdtTy():
                 return (
                     _same_item(generic, concrete)
-                    and self._bind_all(generic.args, self._with_defaults(concrete, len(generic.args)))
+                    and self._bind_given(generic.args, self._with_defaults(concrete, len(generic.args)))
                     and self._bind_consts(generic, concrete)
                 )
             case (t.ClosureTy(), t.ClosureTy()) | (t.CoroutineTy(), t.CoroutineTy()):
@@ -93,6 +93,11 @@ class Bindings:
 
     def _bind_all(self, generic: Sequence[t.Ty], concrete: Sequence[t.Ty]) -> bool:
         return len(generic) == len(concrete) and all(map(self.bind, generic, concrete))
+
+    def _bind_given(self, generic: Sequence[t.Ty], concrete: Sequence[t.Ty]) -> bool:
+        """Bind what is printed: rustc leaves out arguments at the end that are their parameters' defaults, which
+        something else must tell."""
+        return len(generic) >= len(concrete) and all(map(self.bind, generic[: len(concrete)], concrete))
 
     def _with_defaults(self, concrete: t.AdtTy, count: int) -> tuple[t.Ty, ...]:
         """The arguments of a type, with those that rustc does not print because they are their parameters' defaults:

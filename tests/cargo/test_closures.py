@@ -101,9 +101,17 @@ def test_no_body_of_another_place(location: str) -> None:
     assert found(of, made(of, location), _Dump("k", {"m::Tr::each::{closure#0}": HERE})) == []
 
 
+def test_closures_of_an_exported_trait() -> None:
+    """The text has the trait's public path; the body is where the trait is."""
+    of = closure("std::iter::Tr::each::check<u8>::{closure#0}")
+    by, name = made(of, "/w/core/src/t.rs:6:24: 6:30"), "iter::traits::Tr::each::check::{closure#0}"
+    assert found(of, by, _Dump("core", {name: HERE, "other::Tr::each::{closure#0}": HERE})) == [name]
+    assert found(of, by, _Dump("core", {name: replace(HERE, line=9, end_line=9)})) == [], "another place"
+
+
 def test_closures_of_functions_are_not_meant() -> None:
-    of = closure("m::Tr::each::{closure#0}")
-    assert found(of, made(of, "src/t.rs:6:24: 6:30"), _Dump("k", {"m::Tr::each::{closure#0}": HERE})) == []
+    of = closure("m::each::{closure#0}")
+    assert found(of, made(of, "src/t.rs:6:24: 6:30"), _Dump("k", {"m::each::{closure#0}": HERE})) == []
 
 
 def test_arguments_and_primitive_types() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mirgen.analysis.drops import glue_of
-from mirgen.cargo.implementations import holds, inlined_spans, stand_in, with_parameters
+from mirgen.cargo.implementations import holds, inlined_spans, made_alike, stand_in, with_parameters
+from mirgen.cargo.overlay import MODULE
 from mirgen.cargo.source import Names
 from mirgen.cargo.unit import UnitRecord
 from mirgen.mir.body import Block, Body, Local, Scope
@@ -33,21 +36,72 @@ def method(head: str, argument: Ty) -> FnDefTy:
 
 
 @pytest.mark.parametrize(
-    ("argument", "pointer"),
+    ("argument", "bound"),
     [
-        (closure(TY.ref(TY.u8), TY.u32, output=TY.bool), "fn(&'_ u8, u32) -> bool"),
-        (closure(output=TY.unit), "fn()"),
-        (FnDefTy("fn(u8) -> u8 {g}", "k", "g", FnSig((TY.u8,), TY.u8, "Rust", False, False)), "fn(u8) -> u8"),
+        (closure(TY.ref(TY.u8), TY.u32, output=TY.bool), "FnMut(&u8, u32) -> bool"),
+        (closure(output=TY.unit), "FnMut()"),
+        (FnDefTy("fn(u8) -> u8 {g}", "k", "g", FnSig((TY.u8,), TY.u8, "Rust", False, False)), "Fn(u8) -> u8"),
     ],
 )
-def test_function_pointers_stand_in_for_what_has_no_name(argument: Ty, pointer: str) -> None:
+def test_parameters_stand_in_for_what_has_no_name(argument: Ty, bound: str) -> None:
     found = stand_in(method("<m::S as m::Trait>", argument))
     assert found is not None
-    assert found.fn.path == f"<m::S as m::Trait>::go::<{pointer}>"
+    assert found.fn.path == "<m::S as m::Trait>::go::<MirgenParameter0/#0>"
     text = found.source("q", NAMES)
-    open_ = pointer.replace("'_ ", "")
+    assert f"fn q<'a, MirgenParameter0: {bound}>(a0: &'a mut MirgenParameter0)" in text
     assert "<crate::m::S as crate::m::Trait>::go(a0)" in text, "an `impl Trait` cannot be given"
-    assert f"a0: &'a mut {open_}" in text, "the pointer's own regions are open"
+
+
+def test_signatures_may_hold_others_without_a_name() -> None:
+    """A closure that takes what an adapter with another closure in it gives."""
+    inner = closure(TY.u8, output=TY.u8)
+    item = AdtTy(f"<m::Map<{inner.text}> as m::Iter>::Item", "k", "m::Item", (), ())
+    sig = FnSig((TY.tuple(item),), TY.unit, "rust-call", False, False)
+    outer = ClosureTy(f"{{g<{inner.text}>::{{closure#0}}}}", "k", "g::{closure#0}", "FnMut", sig, ())
+    path = f"<m::W<{inner.text}> as m::Trait>::go::<{outer.text}>"
+    taken = FnSig((AdtTy(f"m::W<{inner.text}>", "k", "m::W", (inner,), ()), outer), TY.unit, "Rust", False, False)
+    found = stand_in(FnDefTy(f"fn(..) {{{path}}}", "k", path, taken))
+    assert found is not None and set(map(id, found.items)) == {id(inner), id(outer)}
+    text = found.source("q", NAMES)
+    bound = "FnMut(<crate::m::Map<MirgenParameter1> as crate::m::Iter>::Item)"
+    assert f"MirgenParameter0: {bound}, MirgenParameter1: FnMut(u8) -> u8" in text
+    assert "{" not in found.fn.path
+
+
+@pytest.mark.parametrize(
+    ("kind", "uses"), [("Fn", "let _u = &u0; "), ("FnMut", "let _u = &mut u0; "), ("FnOnce", "let _u = u0; ")]
+)
+def test_closures_are_made_that_no_trait_can_tell_from_others(kind: Any, uses: str) -> None:
+    item = replace(closure(TY.ref(TY.u8), TY.u32, output=TY.bool), closure_kind=kind, upvars=(TY.u64,))
+    found = stand_in(method("<m::S as m::Trait>", item))
+    assert found is not None
+    text = found.closures_source("q", NAMES)
+    assert text is not None
+    assert (
+        f"fn q_closures<'a>(mut u0: u64) {{ unsafe {{ let given = q_given(move |_, _| {{ {uses}loop {{}} }});" in text
+    )
+    assert "fn q_given<'a, MirgenParameter0: " in text and "q_taken(q(given.0))" in text
+
+
+def made(*closures: ClosureTy) -> Body:
+    locals_ = tuple(Local(ty, False, None, None) for ty in (TY.unit, TY.tuple(*closures)))
+    return replace(body([Scope(None, None, False, None)], []), locals=locals_)
+
+
+def own(number: int, kind: Any, *upvars: Ty) -> ClosureTy:
+    path = f"{MODULE}::q_closures::{{closure#{number}}}"
+    return ClosureTy(f"{{{path} {kind} {len(upvars)}}}", "k", path, kind, None, upvars)
+
+
+def test_closures_that_differ_from_what_they_stand_for_are_no_answer() -> None:
+    wanted = replace(closure(TY.u8, output=TY.u8), closure_kind="Fn", upvars=(TY.u64, TY.ref(TY.u8)))
+    bare = FnDefTy("fn(u8) -> u8 {g}", "k", "g", FnSig((TY.u8,), TY.u8, "Rust", False, False))
+    alike = own(0, "Fn", TY.u64, TY.ref(TY.u8))
+    assert made_alike(made(own(1, "Fn"), alike), (wanted, bare))
+    assert not made_alike(made(alike, own(1, "FnMut")), (wanted, bare)), "another kind"
+    assert not made_alike(made(own(0, "Fn", TY.u64), own(1, "Fn")), (wanted, bare)), "other captures"
+    assert not made_alike(made(own(0, "Fn", TY.ref(TY.u8), TY.u64), own(1, "Fn")), (wanted, bare)), "in another order"
+    assert not made_alike(made(alike), (wanted, bare)), "one is missing"
 
 
 def test_a_parameter_stands_in_where_the_implementation_could_depend_on_it() -> None:
@@ -92,6 +146,11 @@ def test_the_answer_s_own_statements_are_the_evidence() -> None:
     ]
     sources = [(span(90, 1, 90, 9), 0), (span(5, 1, 5, 4), 1), (span(6, 1, 6, 4), 2), (span(50, 1, 50, 2), 3)]
     found = inlined_spans(body(scopes, sources), asked, UNIT)
+    own_closure = f"<m::W<{{{MODULE}::q_closures::{{closure#0}}}}> as m::Trait>::go"
+    through = [scopes[0], Scope(0, own_closure, False, None), Scope(1, scopes[1].inlined, False, None)]
+    places = [(span(5, 1, 5, 4), 1), (span(6, 1, 6, 4), 2)]
+    outer = inlined_spans(body(through, places), method("<m::W<P> as m::Trait>", TY.u32), UNIT)
+    assert {each.line for each in outer} == {5}, "a question's closure in a function's path makes it no question"
     assert found == {
         span(5, 1, 5, 4, "/p/src/lib.rs"), span(6, 1, 6, 4, "/p/src/lib.rs"), span(7, 3, 7, 9, "/p/src/lib.rs")
     }, "its statements and its calls, not the question's and not those of what it calls"  # fmt: skip

@@ -82,7 +82,13 @@ def test_scores_and_classes_count_entries() -> None:
 
 
 PROGRAMS = {
-    "text": ("pass", 'fn main() { let v = vec![1u8, 2]; assert_eq!(format!("{v:?} {:#x}", 255), "[1, 2] 0xff"); }'),
+    "vector": ("pass", "fn main() { let mut v = vec![1u8, 2]; v.push(3); assert_eq!(v.len(), 3); }"),
+    "chains": (
+        "pass",
+        "fn main() { let k = 3; let v: Vec<u32> = (0..9u32).map(|x| x * k).filter(|x| x % 2 == 0).collect();\n"
+        "let r: Result<Vec<u32>, u8> = v.iter().map(|x| if *x > 20 { Err(7) } else { Ok(*x) }).collect();\n"
+        "assert!(v.len() == 5 && v[4] == 24 && r == Err(7)); }",
+    ),
     "local": (
         "pass",
         "fn main() { struct S(Box<u8>); impl Drop for S { fn drop(&mut self) { unsafe { N += *self.0 } } }\n"
