@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -49,17 +49,22 @@ _STANDARD_EFFORTS = ((), ("--thresholds", "query"))
 @dataclass(frozen=True, slots=True)
 class ClosedProgram:
     """``layouts`` and ``no_layout`` (rustc's reasons) are keyed by ``Ty.key``; ``paths`` and ``reached`` by kernel:
-    the kernel's Rust path and every body that it reaches."""
+    the kernel's Rust path and every body that it reaches.  ``parts`` makes the program of some of the kernels."""
 
     program: Program
     layouts: dict[tuple[str, str], Layout]
     no_layout: dict[tuple[str, str], str]
     paths: dict[str, str]
     reached: dict[str, tuple[Body, ...]]
+    parts: Callable[[Collection[str]], ClosedProgram]
 
     def reached_bodies(self, kernel: str) -> tuple[Body, ...]:
         """The kernel's own body first."""
         return self.reached[kernel]
+
+    def part(self, kernels: Collection[str]) -> ClosedProgram:
+        """What some kernels would be without the others: trait objects' tables hold only their own types' methods."""
+        return self if self.paths.keys() <= set(kernels) else self.parts(kernels)
 
 
 def close_built(
@@ -129,6 +134,7 @@ class _Closer:
         others = (units for crate, units in self._units.items() if crate not in STANDARD_CRATES)
         homonyms = Homonyms(unit.record for units in others for unit in units)
         self._resolver = Resolver(self._current, is_intrinsic, homonyms, externs)
+        self._places = PanicPlaces(build.shim, self._units, build.toolchain.library)
         overlays = build.work_dir / "overlays"
         self._asker = Asker(
             self._resolver, build.shim, self._documents, overlays, self._numbers, self._units, self._current
@@ -193,7 +199,13 @@ class _Closer:
         refuse_mixed_versions(self._units, chosen, self._resolver.references)
         refuse_own_allocator(self._build, chosen, self._resolver.references)
         refuse_own_intrinsics(chosen)
-        return self._assemble(marked, chosen)
+        try:
+            return self._assemble(marked, chosen)
+        except UnsupportedError:
+            if refused is None:
+                raise
+        refused.update(self._leave_out_unassembled(marked, chosen))
+        return self._assemble([kernel for kernel in marked if kernel.name in chosen], chosen)
 
     def _decide_drops(self, chosen: dict[str, tuple[Reached, Closure]]) -> bool:
         """Ask which types need to be dropped; whether any was decided."""
@@ -279,6 +291,19 @@ class _Closer:
             del chosen[name]
         return refused
 
+    def _leave_out_unassembled(
+        self, marked: Sequence[MarkedKernel], chosen: dict[str, tuple[Reached, Closure]]
+    ) -> dict[str, UnsupportedError]:
+        """Take the kernels that make no program alone out of ``chosen``; why, by their names."""
+        refused: dict[str, UnsupportedError] = {}
+        for kernel in marked:
+            try:
+                self._assemble([kernel], {kernel.name: chosen[kernel.name]})
+            except UnsupportedError as error:
+                refused[kernel.name] = error
+                del chosen[kernel.name]
+        return refused
+
     def _diagnostics(self, kernel: str, closure: Closure) -> dict[FnKey, Diagnostic]:
         """An error for each function that the kernel calls and that has no body."""
         found: dict[FnKey, Diagnostic] = {}
@@ -309,7 +334,7 @@ class _Closer:
         tables = make_tables(objects, self._resolver.methods, self._layouts, allocs, self._numbers, waiting)
         empty = _empty_addresses(chosen)
         known = {key: empty.get(id(reached.body), reached.body) for key, reached in functions.items()}
-        final = PanicPlaces(self._build.shim, self._units, self._build.toolchain.library).moved(known)
+        final = self._places.moved(known)
         whole = {**{key: final[id(body)] for key, body in known.items()}, **tables.functions}
         program = Program(
             kernels=tuple(kernels),
@@ -327,6 +352,10 @@ class _Closer:
             self._failures,
             {mark.name: mark.path for mark in marked},
             {kernel.name: (whole[kernel.body], *_bodies(chosen[kernel.name][1], whole)) for kernel in kernels},
+            lambda names: self._assemble(
+                [mark for mark in marked if mark.name in names],
+                {name: chosen[name] for name in chosen if name in names},
+            ),
         )
 
     def _held(

@@ -24,11 +24,10 @@ from mirgen.lower import Lowered
 from mirgen.mir.body import Body
 from mirgen.mir.printer import format_bodies, format_body
 from mirgen.mir.verify import verify_program
-from mirgen.pipeline import Progress, is_intrinsic, lower
+from mirgen.pipeline import is_intrinsic
 from mirgen.runtime.sim.client import default_simulator
 from mirgen.runtime.sim.launch import SimModule
-from mirgen.targets.host import HostTarget
-from mirgen.testing.corpora.program import Outcome, Program, Source, failure, part
+from mirgen.testing.corpora.program import Outcome, Program, Source, failure, verified
 from mirgen.testing.corpora.sources import Sources
 from mirgen.testing.corpora.ui import directives
 
@@ -265,8 +264,8 @@ def _load(lowered: Lowered) -> None:
 
 def _lower(closed: ClosedProgram, names: Sequence[str]) -> Lowered:
     """The functions and what they reach, without entries: they may take and give anything."""
-    chosen = part(closed, names)
-    return lower(replace(chosen, program=replace(chosen.program, kernels=())), HostTarget(), Progress(quiet=True))
+    chosen = closed.part(names)
+    return verified(replace(chosen, program=replace(chosen.program, kernels=())))
 
 
 def _roots(units: Sequence[MirUnit], text: str) -> frozenset[str]:

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
@@ -17,7 +17,7 @@ from mirgen.cargo.program import ClosedProgram, close_built
 from mirgen.cargo.toolchain import Toolchain
 from mirgen.errors import Diagnostic, MirgenError, ToolError, UnsupportedError
 from mirgen.mir.verify import verify_program
-from mirgen.pipeline import Progress, is_intrinsic, lower
+from mirgen.pipeline import Lowered, Progress, is_intrinsic, lower
 from mirgen.runtime.errors import DeviceError, KernelPanicError, KernelTimeoutError
 from mirgen.runtime.sim.client import default_simulator
 from mirgen.runtime.sim.launch import SimLaunch, SimModule, SimOptions
@@ -138,13 +138,11 @@ class Program:
         Raises:
             UnsupportedError, ToolError: see :func:`close_built`.
         """
-        _, closed = close_built(build, self.compile, is_intrinsic(), entries, quiet=True, refused=refused)
-        verify_program(closed.program)
-        return closed
+        return close_built(build, self.compile, is_intrinsic(), entries, quiet=True, refused=refused)[1]
 
     def run(self, entries: Sequence[str], closed: ClosedProgram) -> dict[str, Outcome]:
         """Each entry as one thread; all of them in one module, each with statics of its own."""
-        lowered = lower(closed, HostTarget(), Progress(quiet=True))
+        lowered = verified(closed)
         module = SimModule(lowered.text, tuple(ENTRY + name for name in entries), tuple(sites_of(lowered.text)))
         default_simulator().load(module, 0)
         return {name: self._launch(name, module) for name in entries}
@@ -193,14 +191,14 @@ class Program:
         if not entries:
             return {}
         try:
-            return self.run(entries, part(closed, entries))
+            return self.run(entries, closed.part(entries))
         except Exception as error:
             if len(entries) == 1:
                 return {entries[0]: failure(entries[0], error)}
         failed: dict[str, Outcome] = {}
         for name in entries:
             try:
-                lower(part(closed, [name]), HostTarget(), Progress(quiet=True))
+                verified(closed.part([name]))
             except Exception as error:
                 failed[name] = failure(name, error)
         rest = [name for name in entries if name not in failed]
@@ -237,6 +235,16 @@ def _said(refusal: Diagnostic) -> str:
     return f"{refusal.code}: {refusal.message}" + (f" ({'; '.join(why)})" if why else "")
 
 
+def verified(closed: ClosedProgram) -> Lowered:
+    """The program's code for the simulator.
+
+    Raises:
+        UnsupportedError, InternalError: see there.
+    """
+    verify_program(closed.program)
+    return lower(closed, HostTarget(), Progress(quiet=True))
+
+
 class _Owner:
     """To whom the statics of one launch belong."""
 
@@ -255,15 +263,6 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
 def _halves(entries: Sequence[str]) -> list[list[str]]:
     middle = len(entries) // 2
     return [list(entries[:middle]), list(entries[middle:])]
-
-
-def part(closed: ClosedProgram, entries: Sequence[str]) -> ClosedProgram:
-    """The program of some entries only."""
-    mine = {id(body) for name in entries for body in closed.reached[name]}
-    others = {id(body) for reached in closed.reached.values() for body in reached} - mine
-    functions = {key: body for key, body in closed.program.functions.items() if id(body) not in others}
-    kernels = tuple(kernel for kernel in closed.program.kernels if kernel.name in entries)
-    return replace(closed, program=replace(closed.program, kernels=kernels, functions=functions))
 
 
 def failure(name: str, error: Exception) -> Outcome:
