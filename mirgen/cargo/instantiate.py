@@ -97,13 +97,14 @@ class _Wanted:
     is_answer: bool = False
 
     @property
-    def holds(self) -> frozenset[str]:
-        """A type that stands in the call's document."""
+    def documents(self) -> tuple[frozenset[str], ...]:
+        """Types that stand together in the call's document: the item's own, or what a question's answer is about, which
+        need not stand in any under its own name."""
+        own = frozenset({self.item.text})
         if not self.is_answer:
-            return frozenset({self.item.text})
+            return (own,)
         assert isinstance(self.item, FnDefTy)
-        inside = (getattr(ty, "pointee", ty) for ty in self.item.sig.inputs)
-        return frozenset({self.item.text, *(ty.text for ty in inside)})
+        return own, frozenset(getattr(ty, "pointee", ty).text for ty in self.item.sig.inputs)
 
     @property
     def key(self) -> FnKey:
@@ -269,7 +270,7 @@ class Instantiator:
     def _instance(self, wanted: _Wanted) -> tuple[CrateDump, Header]:
         item, home = wanted.item, wanted.home
         bodies = {header: body for header, body in home.bodies(wanted.headers).items() if not body.ctfe}
-        table, types = _table(wanted.printed_by, lambda unit: any(ty.text in wanted.holds for ty in unit.types))
+        table, types = _table(wanted.printed_by, *map(_holding, wanted.documents))
         for text in arguments_of_trait(item.path):  # the document need not hold it apart from the paths that name it
             added = None if text in types else primitive(text, item.crate)
             if added is not None:
@@ -474,16 +475,21 @@ def _global(crate: str, texts: Iterable[str]) -> str:
     return "std::alloc::Global" if any("std::" in text for text in texts) else "alloc::alloc::Global"
 
 
-def _table(dump: CrateDump, is_it: Callable[[MirUnit], bool]) -> tuple[list[Json], dict[str, Ty]]:
-    """The type table of the first document that ``is_it``, and its types as they were read, by text without regions;
-    with the allocator that types have where rustc prints none."""
-    for path, unit in dump.documents:
-        if is_it(unit):
-            table: list[Json] = json.loads(path.read_bytes())["types"]
-            types = {erase_regions(ty.text): ty for ty in unit.types}
-            if not any(GLOBAL.fullmatch(text) for text in types):
-                text = _global(dump.crate, types)
-                table.append({"kind": "adt", "text": text, "path": text, "args": []})
-                types[text] = AdtTy(text, dump.crate, text, (), ())
-            return table, types
-    raise NotSubstitutedError("the document of the call is gone")
+def _holding(texts: frozenset[str]) -> Callable[[MirUnit], bool]:
+    return lambda unit: texts <= {ty.text for ty in unit.types}
+
+
+def _table(dump: CrateDump, *are_it: Callable[[MirUnit], bool]) -> tuple[list[Json], dict[str, Ty]]:
+    """The type table of the first document that one of ``are_it`` is true of, the first of these before others, and its
+    types as they were read, by text without regions; with the allocator that types have where rustc prints none."""
+    found = next((document for is_it in are_it for document in dump.documents if is_it(document[1])), None)
+    if found is None:
+        raise NotSubstitutedError("the document of the call is gone")
+    path, unit = found
+    table: list[Json] = json.loads(path.read_bytes())["types"]
+    types = {erase_regions(ty.text): ty for ty in unit.types}
+    if not any(GLOBAL.fullmatch(text) for text in types):
+        text = _global(dump.crate, types)
+        table.append({"kind": "adt", "text": text, "path": text, "args": []})
+        types[text] = AdtTy(text, dump.crate, text, (), ())
+    return table, types

@@ -258,7 +258,10 @@ class Substitution:
         ty = self._bound.types.get(param)
         if ty is None:
             raise NotSubstitutedError(f"nothing tells what `{param}` is")
-        return self._import(self._by_text[ty.text])
+        index = self._by_text.get(ty.text)
+        if index is None:
+            raise NotSubstitutedError(f"`{ty.text}` does not stand in the call's document")
+        return self._import(index)
 
     def _import(self, index: int) -> int:
         """Take over an entry of the arguments' table and all that it mentions."""

@@ -66,6 +66,23 @@ def test_arguments_are_read_off_types_of_one_shape() -> None:
     assert not Bindings().bind(generic, ty.u32)
 
 
+def test_arguments_that_rustc_leaves_out_are_told_elsewhere_or_not_at_all() -> None:
+    """``ControlFlow<u8>`` is ``ControlFlow<u8, ()>``."""
+    ty = TypeMaker("k")
+    c = UnsupportedTy("C", "dep", "param")
+    bindings = Bindings()
+    assert bindings.bind(ty.adt("ops::Flow", T, c), ty.adt("core::ops::Flow", ty.u8))
+    assert list(bindings.types) == ["T"]
+    assert not Bindings().bind(ty.adt("ops::Flow", T), ty.adt("core::ops::Flow", ty.u8, ty.u8))
+
+
+def test_projections_bind_nothing_on_either_side() -> None:
+    ty = TypeMaker("k")
+    projection = UnsupportedTy("<m::I<u8> as m::Iter>::Item", "k", "alias")
+    bindings = Bindings()
+    assert bindings.bind(ty.adt("m::S", ty.u8), ty.adt("m::S", projection)) and not bindings.types
+
+
 def test_lengths_and_const_arguments_are_bound_by_name() -> None:
     ty = TypeMaker("k")
     bound = Bindings()
@@ -165,6 +182,7 @@ def test_const_parameters_in_operands_become_numbers() -> None:
     ("body", "bindings", "all_bound", "what"),
     [
         (generic_body(0), Bindings(), True, "`T`"),
+        (generic_body(0), Bindings({"T": TypeMaker("k").adt("m::Elsewhere")}), True, "m::Elsewhere.*document"),
         (generic_body(3), Bindings({"T": TypeMaker("k").u8}), True, "length"),
         (generic_body(4), Bindings(), False, "`Other`"),
     ],
