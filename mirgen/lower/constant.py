@@ -31,6 +31,7 @@ from mirgen.mir.place import (
     UnevaluatedConst,
     ZstConst,
 )  # fmt: skip
+from mirgen.mir.ty import BoolTy, CharTy, Ty
 
 _LEAF: Final = re.compile(r"ValTree\(Leaf\(0x([0-9a-f]+)\)(?:: [a-z0-9]+)?\)")
 #: PTX and libNVVM keep module variables in the global address space.
@@ -47,6 +48,9 @@ def lower_const(fx: FunctionContext, const: Const) -> Value:
         case ZstConst(ty):
             return zst(fx.layout(ty))
         case ScalarConst(ty, bits, size):
+            if _is_undefined(ty, bits):
+                notes = ("rustc computed this value, which is undefined behaviour",)
+                raise fx.unsupported("MG0366", f"the constant {bits:#x} is not a `{ty.text}`", notes=notes)
             return _scalar(fx, fx.layout(ty), bits, size)
         case PointerConst(ty, alloc, offset):
             return _pointer(fx, fx.layout(ty), _address(fx, alloc, offset))
@@ -64,6 +68,17 @@ def lower_const(fx: FunctionContext, const: Const) -> Value:
             if leaf is None or ty is None:
                 raise fx.unsupported("MG0362", f"the value of the constant `{text}` is not known")
             return _scalar(fx, fx.layout(ty), int(leaf[1], 16), len(leaf[1]) // 2)
+
+
+def _is_undefined(ty: Ty, bits: int) -> bool:
+    """Whether no value of a primitive type has these bits: the program transmuted them."""
+    match ty:
+        case BoolTy():
+            return bits > 1
+        case CharTy():
+            return bits > 0x10FFFF or 0xD800 <= bits < 0xE000
+        case _:
+            return False
 
 
 def scalar_constant(scalar: ScalarLayout, bits: int) -> ir.Value:

@@ -147,6 +147,7 @@ SECTIONS: Final[Mapping[str, tuple[Row, ...]]] = MappingProxyType(
         ),
         "Constants": (
             Row("ScalarConst", "every bit as it is, NaNs included", f"{_CONSTANTS}::test_scalars"),
+            Row("ScalarConst", "bits that no `bool` or `char` has", f"{_CONSTANTS}::test_refusals", "MG0366"),
             Row(
                 "PointerConst",
                 "an address in a global, also of its middle",

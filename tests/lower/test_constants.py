@@ -299,6 +299,9 @@ def test_refusals(host: Host) -> None:
         (ptr, p.PointerConst(ptr, 1, 0), torn, "4 bytes of a pointer"),
         (ty.f128, p.ScalarConst(ty.f128, 0, 16), {}, "f128"),
         (ty.usize, p.TyConst("N/#1", ty.usize), {}, "N/#1"),
+        (ty.bool, p.ScalarConst(ty.bool, 2, 1), {}, "0x2 is not a `bool`"),
+        (ty.char, p.ScalarConst(ty.char, 0xD800, 4), {}, "0xd800 is not a `char`"),
+        (ty.char, p.ScalarConst(ty.char, 0x11_0000, 4), {}, "0x110000 is not a `char`"),
     ]
     for of, const_, allocs, words in refused:
         with pytest.raises(UnsupportedError, match=words) as caught:

@@ -132,8 +132,6 @@ PLANTS: dict[str, tuple[Plant, str]] = {
     "field type": (_assign("f32", lambda k, t: b.field(k.arg(2), 0, t.f32)), "is and is said to be `u32` and `f32`"),
     "index": (_assign("u32", lambda k, t: b.index(b.deref(_s(k)), _x(k))), "must be a usize, not `u32`"),
     "downcast": (_assign("u32", lambda k, t: b.downcast(_x(k), "Some")), "no such projection"),
-    "bool": (_assign("bool", lambda k, t: b.const(t.bool, 2)), "0x2 is not a bool"),
-    "char": (_assign("char", lambda k, t: b.const(t.char, 0xD800)), "0xd800 is not a char"),
     "size": (_assign("u32", lambda k, t: p.Constant(p.ScalarConst(t.u32, 1, 8))), "8 bytes for `u32`"),
     "zst": (_assign("u32", lambda k, t: b.zst(t.u32)), "`u32` is not zero-sized"),
     "slice const": (_assign("u32", lambda k, t: b.slice_const(t.u32, 0, 1)), "not a slice's reference"),

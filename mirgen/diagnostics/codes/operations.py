@@ -51,6 +51,16 @@ CODES = (
         """,
     ),
     code(
+        "MG0366",
+        "a constant has bits that its type does not have",
+        """
+        rustc computed a value that is none of its type, such as a `bool` that is neither 0 nor 1, or a `char` that is
+        no Unicode scalar value: a `transmute` or a union was read wrongly. Running it would be undefined behaviour.
+
+        What to do: check the bits first (`char::from_u32`, a comparison), or use `MaybeUninit`.
+        """,
+    ),
+    code(
         "MG0370",
         "a compiler intrinsic is not known",
         """

@@ -168,10 +168,6 @@ def check_const(const: p.Const) -> None:
                 raise Fault(f"a constant of {size} bytes for `{ty.text}`")
             if bits < 0 or bits >> (8 * size):
                 raise Fault(f"a constant of more than {size} bytes")
-            if isinstance(ty, t.BoolTy) and bits > 1:
-                raise Fault(f"{bits:#x} is not a bool")
-            if isinstance(ty, t.CharTy) and (bits > 0x10FFFF or 0xD800 <= bits < 0xE000):
-                raise Fault(f"{bits:#x} is not a char")
         case p.ZstConst(ty):
             if _scalar_size(ty) is not None or isinstance(ty, t.SliceTy | t.StrTy | t.DynTy | t.NeverTy):
                 raise Fault(f"`{ty.text}` is not zero-sized")

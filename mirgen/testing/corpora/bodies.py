@@ -23,7 +23,6 @@ from mirgen.ingest import Header, MirUnit, load_mir
 from mirgen.lower import Lowered
 from mirgen.mir.body import Body
 from mirgen.mir.printer import format_bodies, format_body
-from mirgen.mir.verify import verify_program
 from mirgen.pipeline import is_intrinsic
 from mirgen.runtime.sim.client import default_simulator
 from mirgen.runtime.sim.launch import SimModule
@@ -223,7 +222,6 @@ def _lowered(build: CargoBuild, again: Callable[[], CargoBuild], names: frozense
     refused: dict[str, UnsupportedError] = {}
     try:
         _, closed = close_built(build, again, is_intrinsic(), quiet=True, refused=refused, find=find)
-        verify_program(closed.program)
     except Exception as error:
         return [failure(f"fn {name}", error) for name in sorted(names)]
     outcomes = {name: failure(f"fn {paths[name]}", error) for name, error in refused.items()}
