@@ -57,8 +57,12 @@ MISSING_SOURCES = (
 
 
 def sysroot_path(toolchain: Toolchain, target: str = NVPTX_TARGET) -> Path:
-    """Where the toolchain's own sysroot for ``target`` lies once built."""
-    return cache_dir() / "sysroots" / f"{toolchain.identity}-{target}-{_RECIPE}"
+    """Where the toolchain's own sysroot for ``target`` lies once built.
+
+    What was built names the compiler and its sources by their places: the same toolchain elsewhere has another one.
+    """
+    place = hashlib.sha256(f"{toolchain.rustc}\0{toolchain.library}".encode()).hexdigest()[:8]
+    return cache_dir() / "sysroots" / f"{toolchain.identity}-{place}-{target}-{_RECIPE}"
 
 
 def built_sysroot(toolchain: Toolchain, target: str = NVPTX_TARGET) -> Path | None:

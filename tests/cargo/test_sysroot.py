@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mirgen.cargo.overlay import TRAIT_MARK
 from mirgen.cargo.shim import run_shim
-from mirgen.cargo.sysroot import build_sysroot, inlinable, readable
-from mirgen.cargo.toolchain import find_shim, probe
+from mirgen.cargo.sysroot import build_sysroot, inlinable, readable, sysroot_path
+from mirgen.cargo.toolchain import Toolchain, find_shim, probe
 from mirgen.ingest import load_layouts
 
 
@@ -64,6 +65,16 @@ impl<T> X<T> {
     const fn overflow() -> ! { loop {} }
 }
 """
+
+
+def test_a_toolchain_in_another_place_has_a_sysroot_of_its_own() -> None:
+    """What is built names the compiler and the sources by their paths."""
+    here = Toolchain(Path("/a/rustc"), "1.96.0", "0123456789abcdef", "h", Path("/a"), Path("/a/library"))
+    others = [
+        replace(here, rustc=Path("/b/rustc")), replace(here, library=Path("/b/library")), replace(here, library=None)
+    ]  # fmt: skip
+    paths = {sysroot_path(each, target) for each in (here, *others) for target in ("t", "u")}
+    assert len(paths) == 8 and sysroot_path(replace(here)) == sysroot_path(here)
 
 
 def test_what_keeps_a_function_from_being_inlined_is_taken_away() -> None:
