@@ -14,7 +14,7 @@ from typing import TypeAlias
 from mirgen.analysis.drops import UnknownDropError, glue_of, glued
 from mirgen.analysis.fold import LiteralCall, literal_calls, looks_literal, uninit_body
 from mirgen.analysis.references import CalleeUse, References, allocations_of, references
-from mirgen.cargo.callee import PATH_HEAD, definition_path, parse_callee, short
+from mirgen.cargo.callee import PATH_HEAD, Callee, definition_path, parse_callee, short
 from mirgen.cargo.dump import CrateDump
 from mirgen.cargo.homonyms import Homonyms
 from mirgen.cargo.join import Ambiguous, find_body, find_promoted, is_open
@@ -231,10 +231,7 @@ class Resolver:
                 if ask_more and not (parsed.method in dump.by_name and dump.know_instances()):
                     continue
 
-                def is_settled(header: Header, dump: CrateDump = dump) -> bool:
-                    record = dump.unit.record
-                    return self._homonyms.are_settled(parsed, fn.crate, dump.crate, header, record)
-
+                is_settled = self._settled_in(dump, parsed, fn.crate)
                 found = find_body(fn, dump.crate, dump.by_name, blind=dump.is_blind, is_settled=is_settled)
                 if isinstance(found, Ambiguous) and not ask_more:
                     break
@@ -250,6 +247,10 @@ class Resolver:
             # Arguments that are their parameters' defaults are not printed: `RawVecInner<Global>` is `RawVecInner`.
             return "generic" if self._dumps("core") else "precompiled"
         return "unknown"
+
+    def _settled_in(self, dump: CrateDump, path: Callee, printed_by: str) -> Callable[[Header], bool]:
+        """Whether a trait's method in ``dump``, which fits ``path`` by last segments, must be what that means."""
+        return lambda header: self._homonyms.are_settled(path, printed_by, dump.crate, header, dump.unit.record)
 
     def find_constant(self, constant: Unevaluated) -> KnownConstant | None:
         """The value of a constant, or the body that computes it."""
@@ -269,12 +270,13 @@ class Resolver:
         return self.constants.get(key)
 
     def _find_promoted(self, const: UnevaluatedConst, home: CrateDump) -> KnownConstant | None:
-        method = parse_callee(const.path).method
+        owner = parse_callee(const.path)
         for ask_more in (False, True):
             for dump in (home, *self.crates_in(const.path, home)):
-                if ask_more and not (method in dump.by_name and dump.know_instances()):
+                if ask_more and not (owner.method in dump.by_name and dump.know_instances()):
                     continue
-                found = find_promoted(const, home.crate, dump.crate, dump.by_name)
+                is_settled = self._settled_in(dump, owner, home.crate)
+                found = find_promoted(const, home.crate, dump.crate, dump.by_name, is_settled)
                 if isinstance(found, Header) and (const.ty is None or not _is_generic(found, const.ty)):
                     return KnownConstant(dump, None, dump.bodies([found])[found])
         return None

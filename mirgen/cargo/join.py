@@ -200,15 +200,19 @@ def _open(text: str) -> str:
 
 
 def find_promoted(
-    const: UnevaluatedConst, printed_by: str, crate: str, by_name: dict[str, list[Header]]
-) -> Header | Ambiguous | None:
+    const: UnevaluatedConst, printed_by: str, crate: str, by_name: dict[str, list[Header]],
+    is_settled: Callable[[Header], bool] = lambda _: True,
+) -> Header | Ambiguous | None:  # fmt: skip
     """The body in ``crate`` of the promoted constant that a body of ``printed_by`` names, if any.
 
     Impls that one macro wrote share their text: there it counts that promoted bodies stand right behind their owner's.
+    ``is_settled`` is as for :func:`find_body`.
     """
     parsed = parse_callee(const.path)
     name = f"promoted[{const.promoted}]"
     owners = _owners(parsed, printed_by, crate, by_name)
+    if parsed.trait is not None:
+        owners = [owner for owner in owners if is_settled(owner)]
     every: list[Header] = []
     for owner in owners:
         same = [other.line for other in by_name.get(parsed.method, ()) if other.header == owner.header]
