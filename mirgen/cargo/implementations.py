@@ -9,6 +9,7 @@ the implementation tell which that is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +26,8 @@ from mirgen.mir.coroutine import resumed
 from mirgen.mir.names import erase_regions
 from mirgen.mir.statement import SourceInfo, Span
 from mirgen.mir.ty import ClosureTy, CoroutineTy, FnDefTy, FnSig, TupleTy, Ty, parts
+
+_MADE = re.compile(rf"[\w:]+{CLOSURES}::\{{closure#\d+\}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +129,8 @@ def made_alike(body: Body, items: Sequence[Ty]) -> bool:
     """Whether the closures that ``body``, of :meth:`StandIn.closures_source`, makes are like ``items`` in all that a
     trait can tell: kind and captures (their signatures are the parameters' bounds)."""
     every = _nameless(FnSig(tuple(local.ty for local in body.locals), body.locals[0].ty, "Rust", False, False))
-    # Texts of one closure differ in their regions.
-    made = {ty.path: ty for ty in every if isinstance(ty, ClosureTy) and f"{CLOSURES}::{{closure#" in ty.path}
+    # Texts of one closure differ in their regions; other closures have these in the arguments that their paths hold.
+    made = {ty.path: ty for ty in every if isinstance(ty, ClosureTy) and _MADE.fullmatch(ty.path)}
     found = sorted(made.values(), key=lambda ty: int(ty.path.rpartition("#")[2].removesuffix("}")))
     return [_told(ty) for ty in found] == [_told(ty) for ty in items]
 

@@ -32,10 +32,11 @@ from mirgen.cargo.substitute import (
     is_opaque,
 )  # fmt: skip
 from mirgen.cargo.unit import UnitRecord
+from mirgen.cargo.within import declared_parameters
 from mirgen.ingest import Header, MirUnit, load_mir
 from mirgen.mir.body import Body, FnKey
 from mirgen.mir.coroutine import dropped, held
-from mirgen.mir.names import erase_regions
+from mirgen.mir.names import erase_regions, skip_group
 from mirgen.mir.statement import Span
 from mirgen.mir.ty import AdtTy, ClosureTy, CoroutineTy, FnDefTy, FnSig, Ty
 
@@ -280,6 +281,8 @@ class Instantiator:
         if len(fitting) != 1:
             raise NotSubstitutedError(f"{len(fitting)} generic bodies fit it")
         body, bindings = fitting[0]
+        if isinstance(item, FnDefTy) and not wanted.is_answer:
+            _bind_declared(item, body, home, bindings)
         view = self._view(wanted.printed_by)
         document, at = _document_of(home, body)
         substitution = Substitution(
@@ -425,6 +428,34 @@ def _bindings(item: Item, body: Body, types: Mapping[str, Ty]) -> Bindings | Non
         if is_bare(name) and ty is not None and not bindings.bind_param(name, ty):
             return None
     return bindings
+
+
+def _bind_declared(item: FnDefTy, body: Body, home: CrateDump, bindings: Bindings) -> None:
+    """Bind the type parameters of a function that its signature does not hold, as its path gives them: the names are
+    those that the function's source declares.
+
+    Raises:
+        NotSubstitutedError: the signature tells something else of a parameter.
+    """
+    arguments = _own_arguments(item.path)
+    if not arguments or _argument_count(item) == bindings.count:
+        return
+    names = declared_parameters(body, parse_callee(item.path).method, home)
+    if names is None or len(names) != len(arguments):
+        return
+    for name, argument in zip(names, arguments, strict=True):
+        ty = bindings.known.get(argument)
+        if ty is not None and not bindings.bind_param(name, ty):
+            raise NotSubstitutedError(f"`{name}` is not `{argument}`, which the call gives")
+
+
+def _own_arguments(path: str) -> list[str]:
+    """The generic arguments, other than regions, that a path gives to the function itself."""
+    text, method = erase_regions(path), parse_callee(path).method
+    at = text.rfind(f"{method}::<")
+    if at < 0 or skip_group(text, at + len(method) + 2) != len(text):
+        return []
+    return without_regions(text[at + len(method) + 3 : -1])
 
 
 def _arguments_around(closure: str) -> list[str]:

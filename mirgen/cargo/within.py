@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from mirgen.cargo.callee import split_arguments
 from mirgen.cargo.dump import CrateDump
 from mirgen.cargo.unit import UnitRecord
 from mirgen.ingest import Header
-from mirgen.mir.names import erase_regions
+from mirgen.mir.body import Body
+from mirgen.mir.names import erase_regions, skip_group
 
+_DECLARED = re.compile(r"(?:const\s+)?([A-Za-z_]\w*)")
+_COMMENT = re.compile(r"//[^\n]*")
 _PATH = re.compile(r"(?<![\w:>}])(?:[A-Za-z_]\w*::)+(?=[A-Za-z_])")
 
 
@@ -48,6 +52,23 @@ def body_start(function: Header, home: CrateDump) -> tuple[Path, tuple[int, int]
             return None
         col = 0
     return None
+
+
+def declared_parameters(body: Body, name: str, home: CrateDump) -> list[str] | None:
+    """The generic parameters, other than regions, that the source of the function ``name`` declares, in their order;
+    ``None`` where the source does not have its head in front of what it returns: a macro wrote the function."""
+    if body.span is None:
+        return None
+    file = UnitRecord.load(home.unit.record).absolute(Path(body.span.file))
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)[: body.span.end_line]
+    text = _COMMENT.sub("", "".join(lines))
+    heads = list(re.finditer(rf"\bfn\s+{re.escape(name)}\s*(?=[<(])", text))
+    if not heads:
+        return None
+    at = heads[-1].end()
+    declared = split_arguments(text[at + 1 : skip_group(text, at) - 1]) if text[at] == "<" else []
+    found = [_DECLARED.match(part.strip()) for part in declared if not part.strip().startswith("'")]
+    return None if None in found else [match[1] for match in found if match is not None]
 
 
 def unrooted(text: str, function: Header) -> str:

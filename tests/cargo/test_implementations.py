@@ -102,6 +102,9 @@ def test_closures_that_differ_from_what_they_stand_for_are_no_answer() -> None:
     assert not made_alike(made(own(0, "Fn", TY.u64), own(1, "Fn")), (wanted, bare)), "other captures"
     assert not made_alike(made(own(0, "Fn", TY.ref(TY.u8), TY.u64), own(1, "Fn")), (wanted, bare)), "in another order"
     assert not made_alike(made(alike), (wanted, bare)), "one is missing"
+    other = f"v::V::extend::<m::Map<{alike.text}>>::{{closure#0}}"
+    inner = ClosureTy(f"{{{other} FnMut 0}}", "k", other, "FnMut", None, ())
+    assert made_alike(made(own(1, "Fn"), alike, inner), (wanted, bare)), "a closure of what is called is none of them"
 
 
 def test_a_parameter_stands_in_where_the_implementation_could_depend_on_it() -> None:
