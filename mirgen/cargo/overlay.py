@@ -101,16 +101,18 @@ def module_file(module: Private) -> Path | None:
 
 
 def shares_its_name(module: Private) -> bool:
-    """Whether a module holds a public function or macro of its own name.
+    """Whether a module holds a public function or macro of its own name that the module around it exports.
 
-    Whoever imports that from where it is re-exported would get the module too.
+    Whoever imports that from there would get the module too.
     """
     file = module_file(module)
     if file is None:
         return False
     name = file.parent.name if file.stem == "mod" else file.stem
-    text = file.read_text(encoding="utf-8")
-    return re.search(rf"^pub (?:(?:const|unsafe) )*(?:fn|macro) {name}\b", text, re.MULTILINE) is not None
+    text, around = file.read_text(encoding="utf-8"), module.file.read_text(encoding="utf-8")
+    exported = re.search(rf"^\s*pub(?:\([^)]*\))? use (?:self::)?{name}::", around, re.MULTILINE)
+    holds = re.search(rf"^pub (?:(?:const|unsafe) )*(?:fn|macro) {name}\b", text, re.MULTILINE)
+    return exported is not None and holds is not None
 
 
 def private_items_of(file: Path) -> frozenset[Private]:

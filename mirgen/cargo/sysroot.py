@@ -7,21 +7,19 @@ like any dependency's.  Only metadata is made (about 20 s on two cores): mirgen 
 from __future__ import annotations
 
 import fcntl
-import functools
 import hashlib
-import itertools
 import json
 import os
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from mirgen.cargo.hoist import hoisted, hoisted_lines, moved_lines
-from mirgen.cargo.overlay import TRAIT_MARK, Private, make_overlay, module_file, private_items_of, shares_its_name
+from mirgen.cargo.hoist import hoisted
+from mirgen.cargo.openable import mended, openable, with_stability
+from mirgen.cargo.overlay import TRAIT_MARK, Private, make_overlay, shares_its_name
 from mirgen.cargo.toolchain import NVPTX_TARGET, Toolchain, cache_dir
 from mirgen.errors import ToolError
 
@@ -33,11 +31,6 @@ _FLAGS = (
 _NO_SIMD = "-Ctarget-feature=-sse2,-sse"
 #: Raised when the flags, the set of crates or their records change, so that old caches are not taken for new ones.
 _RECIPE = 9
-_UNSTABLE = '#[unstable(feature = "mirgen_exposed", issue = "none")] '
-_CONST_UNSTABLE = '#[rustc_const_unstable(feature = "mirgen_exposed", issue = "none")] '
-_STABILITY_MISSING = re.compile(
-    r"^error: implementation has missing (const )?stability attribute\n *--> (.+?):(\d+):(\d+)$", re.MULTILINE
-)
 #: A mark on a line of its own that keeps rustc from inlining, and what comes up to the function's body.
 _NEVER_INLINED = re.compile(
     r"^[ \t]*#\[(?:inline\(never\)|cold)\][ \t]*$(?=(?P<head>[^{;]*?\bfn\b[^{;]*)[{;])", re.MULTILINE
@@ -48,8 +41,8 @@ _MACRO_IMPL = re.compile(
 )
 _LEFT_TO_LLVM = re.compile(r"^[ \t]*#\[rustc_no_mir_inline\][ \t]*$(?=[^{;]*\bdefault )", re.MULTILINE)
 _METHOD = re.compile(r"^[ \t]+fn \w[^\n{;]*\{", re.MULTILINE)
-_NAMED = re.compile(r"\b(?:struct|enum|union|trait) (\w+)")
-_TRAIT_IMPL = re.compile(r"(?:unsafe )?impl\b.*?(\w+)(?:<[^{]*>)? for (\w+)")
+#: How often a copy in which more may be named is mended before it is given up.
+_MAX_TRIES = 8
 _COMPILER_BUILTINS = "#![no_std]\n#![feature(compiler_builtins)]\n#![compiler_builtins]\n"
 MISSING_SOURCES = (
     "library sources are not installed: `rustup component add rust-src`, or Debian's `rust-web-src` beside `rustc-web`"
@@ -115,23 +108,19 @@ def expose_standard(
     known = _exposed(toolchain, target)
     named = {(item.file, item.line) for item in known}
     wanted = {
-        _with_stability(item) for item in items if (item.file, item.line) not in named and not shares_its_name(item)
+        with_stability(item) for item in items if (item.file, item.line) not in named and not shares_its_name(item)
     }
     if toolchain.library is None or built_sysroot(toolchain, target) is None:
         return None
     latest = _exposed_path(toolchain, target, known)
     if not wanted:
         return latest if (latest / "complete").is_file() else None
-    # Each build takes its time: all private modules come with the first, and what is in them.
-    sources = [toolchain.library / name / "src" for name in ("core", "alloc")]
-    modules = [module for source in sources for module in _modules(source)]
-    moved = [Private(file, at, 1) for source in sources for file in source.rglob("*.rs") for at in moved_lines(file)]
-    outside = {*wanted, *map(_with_stability, (*modules, *moved))}
-    places = {(item.file, item.line) for item in (*known, *outside)}
-    inside = {i for module in modules for i in _inside(module) if (i.file, i.line) not in places}
-    for more in ({*inside, *outside}, outside, wanted):
-        every = tuple(sorted({*known, *(i for i in more if (i.file, i.line) not in named)}))
-        built = _build_exposed(toolchain, toolchain.library, target, every, progress)
+    # Each build takes its time: all that may be opened at once comes with the first.
+    places = named | {(item.file, item.line) for item in wanted}
+    sources = (toolchain.library / name / "src" for name in ("core", "alloc"))
+    others = {i for source in sources for i in openable(source) if (i.file, i.line) not in places}
+    for more in (wanted | others, wanted):
+        built = _build_exposed(toolchain, toolchain.library, target, tuple(sorted({*known, *more})), wanted, progress)
         if built is None:
             continue
         final, every = built
@@ -143,89 +132,22 @@ def expose_standard(
 
 
 def _build_exposed(
-    toolchain: Toolchain, library: Path, target: str, items: tuple[Private, ...], progress: Callable[[str], None]
-) -> tuple[Path, tuple[Private, ...]] | None:
-    """A sysroot in which ``items`` may be named, and what that took; ``None`` where such a copy does not compile.
-
-    What is public must say how stable its implementations are, and only rustc knows which of them that makes public.
-    """
-    while True:
+    toolchain: Toolchain, library: Path, target: str, items: tuple[Private, ...], wanted: Collection[Private],
+    progress: Callable[[str], None],
+) -> tuple[Path, tuple[Private, ...]] | None:  # fmt: skip
+    """A sysroot in which ``items`` may be named, and which of them that are; ``None`` where such a copy does not
+    compile with those that are ``wanted``."""
+    for _ in range(_MAX_TRIES):
         final = _exposed_path(toolchain, target, items)
         try:
             _build_once(toolchain, library, target, final, progress, items)
         except ToolError as error:
-            more = tuple(sorted({*items, *_without_stability(error.output)}))
-            if more == items:
+            before, items = items, mended(items, wanted, error.output)
+            if items == before:
                 return None
-            items = more
         else:
             return final, items
-
-
-def _without_stability(output: str) -> Iterator[Private]:
-    """The implementations that rustc wants marked."""
-    for const, file, line, col in _STABILITY_MISSING.findall(output):
-        yield Private(Path(file), int(line), int(col), _CONST_UNSTABLE if const else _UNSTABLE)
-
-
-def _modules(source: Path) -> list[Private]:
-    """The private outline modules of a library that may be made public."""
-    files = sorted(source.rglob("*.rs"))
-    return [
-        item
-        for file in files
-        for item in sorted(private_items_of(file))
-        if module_file(item) is not None and not shares_its_name(item)
-    ]
-
-
-def _inside(module: Private) -> list[Private]:
-    """The private items of a module that are as unstable as the module itself.
-
-    A public type's implementation of a public trait must say how stable it is: where one of them has an implementation
-    that says nothing, they all stay as they are, for they may mention each other.
-    """
-    file = module_file(module)
-    if file is None or re.search(r"^#!\[stable\(", file.read_text(encoding="utf-8"), re.MULTILINE):
-        return []
-    lines = file.read_text(encoding="utf-8").splitlines()
-    silent = _silent(next(folder for folder in file.parents if folder.name == "src"))
-    items = [item for item in private_items_of(file) if module_file(item) is None]
-    names = {name[1] for item in items if (name := _NAMED.search(lines[item.line - 1])) is not None}
-    return [] if names & silent else items
-
-
-@functools.cache
-def _silent(source: Path) -> frozenset[str]:
-    """The names of traits and types of which some implementation in a stable file has no stability."""
-    names: set[str] = set()
-    for file in source.rglob("*.rs"):
-        text = file.read_text(encoding="utf-8")
-        if "stable(" not in text or re.search(r"^#!\[unstable\(", text, re.MULTILINE):  # which counts for all inside
-            continue
-        lines = text.splitlines()
-        for i, line in enumerate(lines):
-            if (head := _TRAIT_IMPL.match(line)) is not None:
-                above = itertools.takewhile(lambda line: line.startswith(("#", "//")), reversed(lines[:i]))
-                names |= set() if any("stable(" in text for text in above) else {head[1], head[2]}
-    return frozenset(names)
-
-
-def _with_stability(item: Private) -> Private:
-    """Every public item of core must say how stable it is, unless a module around it does.
-
-    A constant function says nothing: those that call it would have to be as unstable.
-    """
-    lines = hoisted_lines(item.file)
-    above = itertools.takewhile(lambda line: line.lstrip().startswith(("#", "//")), reversed(lines[: item.line - 1]))
-    module = module_file(item)
-    inner = "" if module is None else module.read_text(encoding="utf-8")
-    marked = (
-        any("stable(" in line for line in above)
-        or re.search(r"^#!\[(un)?stable\(", inner, re.MULTILINE) is not None
-        or "const fn" in lines[item.line - 1]
-    )
-    return replace(item, attribute="" if marked else _UNSTABLE)
+    return None
 
 
 def _exposed_file(toolchain: Toolchain, target: str) -> Path:

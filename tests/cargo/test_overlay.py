@@ -20,6 +20,8 @@ pub(in crate::a) struct Near;
 const fn folded() {}
 fn free() {}
     fn indented() {}
+pub use self::from_fn::FromFn;
+mod alone;
 """
 
 
@@ -29,6 +31,7 @@ def write(folder: Path) -> Path:
     (folder / "plain/mod.rs").write_text("pub struct S;\npub fn plainly() {}\n")
     (folder / "from_fn.rs").write_text("pub struct FromFn;\npub const fn from_fn() {}\n")
     (folder / "open.rs").write_text("mod under;\n")
+    (folder / "alone.rs").write_text("pub fn alone() {}\n")
     (folder / "open").mkdir()
     (folder / "open/under.rs").write_text("")
     return folder / "lib.rs"
@@ -37,7 +40,7 @@ def write(folder: Path) -> Path:
 def test_private_items_of_a_file(tmp_path: Path) -> None:
     """Not those inside others, and no constant functions."""
     lib = write(tmp_path)
-    assert {item.line for item in private_items_of(lib)} == {1, 2, 4, 7, 8, 10}
+    assert {item.line for item in private_items_of(lib)} == {1, 2, 4, 7, 8, 10, 13}
 
 
 def test_files_of_modules(tmp_path: Path) -> None:
@@ -54,6 +57,7 @@ def test_a_module_that_would_be_imported_with_its_function_stays_private(tmp_pat
     assert shares_its_name(Private(lib, 2, 1))
     assert not shares_its_name(Private(lib, 1, 1))
     assert not shares_its_name(Private(lib, 7, 1))
+    assert not shares_its_name(Private(lib, 13, 1)), "nobody imports it from around its module"
 
 
 def test_only_the_copy_is_written(tmp_path: Path) -> None:

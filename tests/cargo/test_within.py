@@ -12,7 +12,7 @@ import pytest
 
 from mirgen.cargo.dump import CrateDump
 from mirgen.cargo.join import group_by_name
-from mirgen.cargo.within import body_start, function_around, unrooted
+from mirgen.cargo.within import body_start, declared_parameters, function_around, unrooted
 from mirgen.ingest import Header
 from mirgen.mir.body import Body
 from mirgen.mir.statement import Span
@@ -27,6 +27,10 @@ pub mod m {
     { struct S; None }
 }
 fn other();
+impl S {
+    pub fn method<'a, T: Fn(&u8) -> Vec<u8>, const N: usize, // a comment, with a comma
+        U>(self, x: [T; N]) -> &'a U { x }
+}
 """
 
 
@@ -81,3 +85,20 @@ def test_its_body_begins_behind_what_it_returns(
 
 def test_names_lose_the_function_s_path_and_lines_become_one() -> None:
     assert unrooted("fn q(a: crate::m::run::S) {\n  g::<crate::m::T>(a) }", RUN) == "fn q(a: S) { g::<crate::m::T>(a) }"
+
+
+@pytest.mark.parametrize(
+    ("name", "span", "declared"),
+    [
+        ("run", Span("lib.rs", 2, 34, 2, 43), ["T"]),
+        ("other", Span("lib.rs", 7, 11, 7, 11), []),
+        ("method", Span("lib.rs", 10, 32, 10, 37), ["T", "N", "U"]),
+        ("absent", Span("lib.rs", 10, 32, 10, 37), None),
+        ("run", None, None),
+    ],
+)
+def test_parameters_are_declared_in_front_of_what_is_returned(
+    tmp_path: Path, name: str, span: Span | None, declared: list[str] | None
+) -> None:
+    home = dump(tmp_path, span)
+    assert declared_parameters(home.bodies([RUN])[RUN], name, home) == declared
