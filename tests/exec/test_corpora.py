@@ -94,6 +94,13 @@ PROGRAMS = {
         "fn main() { struct S(Box<u8>); impl Drop for S { fn drop(&mut self) { unsafe { N += *self.0 } } }\n"
         "static mut N: u8 = 0; drop(vec![S(Box::new(3)), S(Box::new(4))]); unsafe { assert!(N == 7) } }",
     ),
+    "sorted": (
+        "pass",
+        "fn main() { let mut v: Vec<u32> = (0..90).map(|i| (i * 7919u32) % 101).collect();\n"
+        "let mut w: Vec<(u32, u8)> = v.iter().enumerate().map(|(i, x)| (x % 7, i as u8)).collect();\n"
+        "v.sort_unstable_by(|a, b| b.cmp(a)); w.sort_by_key(|x| x.0);\n"
+        "assert!(v.windows(2).all(|p| p[0] >= p[1]) && w.windows(2).all(|p| p[0] < p[1])); }",
+    ),
     "exits": ("refused", "fn main() { std::process::exit(0) }"),
     "panics": ("wrong", "fn main() { let x = std::hint::black_box(3); assert_eq!(x, 4); }"),
     "fails": ("wrong", 'fn main() -> Result<(), String> { Err(String::from("no")) }'),

@@ -244,3 +244,16 @@ def test_a_projection_inside_a_trait_object_is_open() -> None:
         k = BodyBuilder("f", args=[closed], ret=t.unit)
         k.assign(k.local(wanted), k.arg(0)).return_()
         assert (not find_problems(k.build())) == sound
+
+
+def test_the_standard_library_s_crates_name_its_items_as_std_does() -> None:
+    t = TypeMaker()
+    for one, other, sound in (
+        ("std::cmp::Ordering", "core::cmp::Ordering", True),
+        ("alloc::alloc::Global", "std::alloc::Global", True),
+        ("core::cmp::Ordering", "k::cmp::Ordering", False),
+        ("std::cmp::Ordering", "core::fmt::Ordering", False),
+    ):
+        k = BodyBuilder("f", args=[t.adt(one)], ret=t.unit)
+        k.assign(k.local(t.adt(other)), k.arg(0)).return_()
+        assert (not find_problems(k.build())) == sound

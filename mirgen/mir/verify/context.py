@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from mirgen.mir import body as m
@@ -11,6 +12,8 @@ from mirgen.mir.format import format_place
 from mirgen.mir.names import erase_regions
 from mirgen.mir.statement import SourceInfo
 from mirgen.mir.tyof import project_ty
+
+_STANDARD = re.compile(r"(?<![\w:>])(?:core|alloc)::")
 
 
 class Fault(Exception):
@@ -55,7 +58,16 @@ def _open_itself(ty: t.Ty) -> bool:
 
 def equal(a: t.Ty, b: t.Ty) -> bool:
     """Whether two types are one, lifetimes aside; open types equal anything."""
-    return a is b or erase_regions(a.text) == erase_regions(b.text) or is_open(a) or is_open(b)
+    return a is b or _plain(a.text) == _plain(b.text) or is_open(a) or is_open(b)
+
+
+@lru_cache(maxsize=1 << 14)
+def _plain(text: str) -> str:
+    """A type's text without lifetimes, as a crate prints it that knows the standard library by its one name.
+
+    An instance holds texts of the crates behind ``std``, which name their items by their own names.
+    """
+    return _STANDARD.sub("std::", erase_regions(text))
 
 
 class Context:
