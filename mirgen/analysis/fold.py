@@ -379,6 +379,8 @@ class _Folder:
     def _repeat(value: _Memory, count: int | None, layout: Layout) -> _Memory:
         if count is None or len(value.data) * count != layout.size:
             raise NotLiteralError("an array of unknown length")
+        if not value.data:  # there may be more of them than Python counts
+            return value
         memory = _Memory(value.data * count, value.known * count)
         for i in range(count if value.relocations else 0):
             memory.relocations |= {i * len(value.data) + at: target for at, target in value.relocations.items()}

@@ -145,6 +145,16 @@ def test_constants_are_copied_with_their_holes_and_pointers() -> None:
     assert found.relocations == (m.Relocation(0, 8, 4, 1), m.Relocation(16, 8, 4, 1))
 
 
+def test_as_many_values_of_no_size_as_there_can_be() -> None:
+    ty = LayoutMaker()
+    array = ty.array(ty.unit, 2**64 - 1)
+    b = promoted(ty, array)
+    b.assign(b.ret, ref(b.let(array, repeat(p.Constant(p.ZstConst(ty.unit)), 2**64 - 1))))
+    value, allocs = fold(ty, b)
+    assert value == p.PointerConst(ty.ref(array), 100, 0)
+    assert allocs == {100: m.MemoryAlloc(None, 1, b"", (), ())}
+
+
 def test_functions_by_address_and_values_that_are_no_pointers() -> None:
     ty = LayoutMaker()
     function = ty.fn_def("k::g", [], ty.unit)
