@@ -23,7 +23,7 @@ from mirgen.cargo.source import PARAMETER, Names, type_source, without_turbofish
 from mirgen.cargo.unit import UnitRecord
 from mirgen.mir.body import Body
 from mirgen.mir.coroutine import resumed
-from mirgen.mir.names import erase_regions
+from mirgen.mir.names import erase_regions, skip_group
 from mirgen.mir.statement import SourceInfo, Span
 from mirgen.mir.ty import ClosureTy, CoroutineTy, FnDefTy, FnSig, TupleTy, Ty, parts
 
@@ -53,8 +53,11 @@ class Parameter:
             types = f"<{source(item.resume)}, Yield = {source(item.yields)}, Return = {source(item.returns)}>"
             return f"core::ops::Coroutine{types}{movable}"
         kind = item.closure_kind if isinstance(item, ClosureTy) else "Fn"
-        signature = type_source(self.signature, names).replace("'a ", "").removeprefix("fn")
-        return f"{kind}{signature}"
+        signature = type_source(self.signature, names).removeprefix("fn")
+        end = skip_group(signature, 0)
+        # A result's region is that of the one argument that has one; else rustc must be told it.
+        told = signature.count("'a ", 0, end) == 1 or "'a " not in signature[end:]
+        return f"{kind}{signature.replace(chr(39) + 'a ', '') if told else signature}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,21 @@ def test_a_parameter_stands_in_where_the_implementation_could_depend_on_it() -> 
     assert "<crate::m::W<MirgenParameter0> as crate::m::Trait>::go(a0)" in text
 
 
+@pytest.mark.parametrize(
+    ("inputs", "bound"),
+    [
+        ((TY.ref(TY.u8),), "FnMut(&u8) -> &u8"),
+        ((TY.u32, TY.ref(TY.u8)), "FnMut(u32, &u8) -> &u8"),
+        ((TY.ref(TY.u8), TY.tuple(TY.u32, TY.ref(TY.u8))), "FnMut(&'a u8, (u32, &'a u8)) -> &'a u8"),
+        ((), "FnMut() -> &'a u8"),
+    ],
+)
+def test_a_result_s_region_is_told_where_it_could_be_several(inputs: tuple[Ty, ...], bound: str) -> None:
+    found = stand_in(method("<m::S as m::Trait>", closure(*inputs, output=TY.ref(TY.u8))))
+    assert found is not None
+    assert f"MirgenParameter0: {bound}>" in found.source("q", NAMES)
+
+
 @pytest.mark.parametrize("head", ["m::S", "<{f::{closure#0}} as m::Trait>", "<m::S<{f::{closure#1}}> as m::Trait>"])
 def test_only_methods_of_traits_whose_types_are_all_replaced(head: str) -> None:
     assert stand_in(method(head, closure(output=TY.unit))) is None
