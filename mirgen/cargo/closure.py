@@ -179,7 +179,8 @@ class Resolver:
         self.implementations: dict[FnKey, frozenset[Span]] = {}
         #: Whether types need to be dropped, by ``Ty.key``.
         self.drops: dict[tuple[str, str], bool] = {}
-        self._references: dict[int, References] = {}
+        #: What bodies mention, by their ``id``; each is held, for the ``id`` of one that is gone could be another's.
+        self._references: dict[int, tuple[Body, References]] = {}
         self._found: dict[FnKey, tuple[CrateDump, Header] | str] = {}
 
     def forget(self) -> None:
@@ -189,8 +190,8 @@ class Resolver:
     def references(self, body: Body) -> References:
         known = self._references.get(id(body))
         if known is None:
-            known = self._references[id(body)] = references(body)
-        return known
+            known = self._references[id(body)] = body, references(body)
+        return known[1]
 
     def find_address(self, instance: str, home: CrateDump) -> tuple[CrateDump, Header] | str:
         """Where the body of the function is whose address a constant holds, or the reason's tag why it is nowhere;

@@ -9,12 +9,13 @@ result is said to stand there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mirgen.cargo.callee import parse_callee, without_regions
+from mirgen.cargo.callee import Callee, parse_callee, without_regions
 from mirgen.cargo.dump import CrateDump
+from mirgen.cargo.join import may_be_one_elsewhere
 from mirgen.cargo.unit import UnitRecord
 from mirgen.ingest import Header
 from mirgen.mir.names import erase_regions
@@ -23,6 +24,10 @@ from mirgen.mir.statement import Assign, Span
 from mirgen.mir.ty import BoolTy, CharTy, ClosureTy, CoroutineTy, FloatTy, IntTy, Ty
 from mirgen.mir.tyof import place_ty
 
+#: A type, its method, and what is inside of that.
+_ENOUGH = 3
+#: The path of the closure that a body takes.
+_OWN_PATH = re.compile(r"^(?:&'\{erased\} (?:mut )?)?\{(?:static )?(.+?) closure_kind_ty=")
 _PLACE = re.compile(r"(.+):(\d+):(\d+): (\d+):(\d+)")
 
 
@@ -46,6 +51,40 @@ def closures_written_at(closure: ClosureTy | CoroutineTy, printed_by: CrateDump,
         own = None if body.span is None else _absolute(body.span, home)
         if any(own is not None and _holds(place, own) for place in places):
             yield header
+
+
+def closures_of_own_path(
+    closure: ClosureTy | CoroutineTy, homes: Iterable[CrateDump]
+) -> list[tuple[CrateDump, Header]]:  # fmt: skip
+    """The bodies that take a closure of the path that ``closure`` has, up to modules by which it is exported.
+
+    The crate that wrote it calls it by its own path: what of that the two have in common must be the item around the
+    function and all inside of that.
+    """
+    wanted = parse_callee(closure.path)
+    found: list[tuple[CrateDump, Header]] = []
+    for home in homes:
+        for header in home.by_name.get(wanted.method, ()):
+            receiver = _OWN_PATH.search(header.args[0]) if header.kind == "fn" and header.args else None
+            if receiver is not None and _is_exported_as(parse_callee(receiver[1]), wanted):
+                found.append((home, header))
+    return found
+
+
+def _is_exported_as(own: Callee, path: Callee) -> bool:
+    """Whether a path within a crate may be what others call ``path``."""
+    if own.trait is not None and path.trait is not None:
+        same = all(map(may_be_one_elsewhere, path.trait, own.trait))
+        return same and _without_generics(own.segments[1:]) == _without_generics(path.segments[1:])
+    if own.trait is not None or path.trait is not None or "<impl " in f"{own.segments} {path.segments}":
+        return False
+    mine, theirs = (_without_generics(each.segments) for each in (own, path))
+    item = next((i for i, segment in enumerate(mine) if segment[:1].isupper()), None)
+    return item is not None and len(mine) - item >= _ENOUGH and mine[item:] == theirs[item - len(mine) :]
+
+
+def _without_generics(segments: Iterable[str]) -> tuple[str, ...]:
+    return tuple(segment.partition("<")[0] or segment for segment in segments)
 
 
 def _is_in_method(segments: tuple[str, ...], trait: str, inside: tuple[str, ...]) -> bool:

@@ -16,7 +16,7 @@ from mirgen.analysis.computed import may_be_computed, with_call
 from mirgen.analysis.references import references
 from mirgen.cargo.callee import definition_path, parse_callee, without_regions
 from mirgen.cargo.closure import STANDARD_CRATES, Item, KnownConstant, Resolver, Unevaluated, Unresolved, called_item
-from mirgen.cargo.closures import arguments_of_trait, closures_written_at, primitive
+from mirgen.cargo.closures import arguments_of_trait, closures_of_own_path, closures_written_at, primitive
 from mirgen.cargo.dump import AllocNumbers, CrateDump, header_key
 from mirgen.cargo.implementations import holds
 from mirgen.cargo.inside import promoted_by_spans
@@ -255,6 +255,12 @@ class Instantiator:
                 headers = tuple(closures_written_at(item, printed_by, home))
             if headers:
                 return _Wanted(item, printed_by, home, headers)
+        if spans is None and isinstance(item, ClosureTy | CoroutineTy):
+            # The standard library exports types and traits under their own names.
+            homes = (printed_by, *self._resolver.candidate_crates(item, printed_by))
+            owned = closures_of_own_path(item, (home for home in homes if home.crate in STANDARD_CRATES))
+            if len(owned) == 1:
+                return _Wanted(item, printed_by, owned[0][0], (owned[0][1],))
         return None
 
     def _find_drop(self, coroutine: CoroutineTy, unresolved: Unresolved) -> _Wanted | None:

@@ -88,7 +88,7 @@ def _only_implementation(
     told = "std" in heads  # which is more crates than one
     owned = (h for h in named if may_be_of_trait(h, trait, by_name, told=told))
     every = [header for header in owned if len(header.args) == len(callee.sig.inputs)]
-    fitting = [header for header in every if all(_may_be_one(*pair) for pair in _signatures(callee, header))]
+    fitting = [header for header in every if all(may_be_one_elsewhere(*pair) for pair in _signatures(callee, header))]
     # A trait's own body counts where no implementation has another, and there is one implementation for a type.
     certain = [
         h for h in fitting if _trait_of(h, by_name) == trait and all(_is_certain(*p) for p in _signatures(callee, h))
@@ -145,7 +145,7 @@ def _is_certain(mine: str, theirs: str) -> bool:
     return short(mine) == short(theirs) or _HOLE not in _open(theirs)
 
 
-def _may_be_one(mine: str, theirs: str) -> bool:
+def may_be_one_elsewhere(mine: str, theirs: str) -> bool:
     """Whether the texts of two crates may be of one type, where projections and parameters may be anything."""
     return _fit(short(_open(mine)), short(_open(theirs)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -14,6 +15,9 @@ from mirgen.mir import place as p
 from mirgen.mir import rvalue as r
 from mirgen.mir import statement as s
 from mirgen.mir import ty as t
+
+#: Where an enum has a type parameter of a variant's name, rustc's path of the variant has a number.
+_NUMBERED = re.compile(r"#\d+$")
 
 
 def _fail(message: str) -> NoReturn:
@@ -203,7 +207,8 @@ class BodyReader:
     def _adt_aggregate(self, w: wire.AdtAggregate) -> r.Rvalue:
         if w.fields and len(w.fields) != len(w.operands):
             _fail(f"{len(w.fields)} field names for {len(w.operands)} operands")
-        return r.AdtAggregate(w.path, w.variant, w.fields, self.operands(w.operands))
+        variant = None if w.variant is None else _NUMBERED.sub("", w.variant)
+        return r.AdtAggregate(w.path, variant, w.fields, self.operands(w.operands))
 
     # ---- statements and terminators
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from mirgen.cargo import closures
-from mirgen.cargo.closures import arguments_of_trait, closures_written_at, primitive
+from mirgen.cargo.closures import arguments_of_trait, closures_of_own_path, closures_written_at, primitive
 from mirgen.cargo.dump import CrateDump
 from mirgen.cargo.unit import UnitRecord
 from mirgen.ingest import Header
@@ -112,6 +112,41 @@ def test_closures_of_an_exported_trait() -> None:
 def test_closures_of_functions_are_not_meant() -> None:
     of = closure("m::each::{closure#0}")
     assert found(of, made(of, "src/t.rs:6:24: 6:30"), _Dump("k", {"m::each::{closure#0}": HERE})) == []
+
+
+def _taking(*owned: str) -> CrateDump:
+    """A crate with a body for each closure, which it calls by its own path."""
+    texts = [f"&'{{erased}} mut {{{path} closure_kind_ty=i16 upvar_tys=()}}" for path in owned]
+    headers = [
+        Header(f"<impl at a.rs:{i}:1>::f::{{closure#0}}", None, "fn", i, (t,), "()") for i, t in enumerate(texts)
+    ]
+    return cast("CrateDump", SimpleNamespace(crate="alloc", by_name={"{closure#0}": headers}))
+
+
+@pytest.mark.parametrize(
+    ("path", "own"),
+    [
+        ("std::sets::Map<u8, u32>::keep<F>::{closure#0}", "sets::tree::map::Map<K, V, A>::keep<F>::{closure#0}"),
+        ("<u8 as std::Sum<&'{erased} u8>>::sum<I>::{closure#0}", "<u8 as iter::Sum<&'a u8>>::sum<I>::{closure#0}"),
+        ("<std::Vec<u8> as std::From<u8, u16>>::of<I>::{closure#0}", "<v::Vec<T> as From<T, U>>::of<I>::{closure#0}"),
+        ("std::Iterator::each::call<u8, F>::{closure#0}", "iter::traits::Iterator::each::call<T, F>::{closure#0}"),
+    ],
+)  # fmt: skip
+def test_closures_are_called_by_the_paths_that_their_crate_has_for_them(path: str, own: str) -> None:
+    others = (
+        "sets::tree::map::Map<K, V, A>::keep_all<F>::{closure#0}", "sets::set::Set<K>::keep<F>::{closure#0}",
+        "<u8 as iter::Sum>::sum<I>::{closure#0}", "<u16 as iter::Sum<&'a u16>>::sum<I>::{closure#0}",
+        "iter::traits::Iterator::each::{closure#0}", "<K as Map>::keep<F>::{closure#0}",
+    )  # fmt: skip
+    home = _taking(*others[:3], own, *others[3:])
+    assert [header.line for _, header in closures_of_own_path(closure(path), [home])] == [3]
+    assert closures_of_own_path(closure(path), [_taking(*others)]) == []
+    assert len(closures_of_own_path(closure(path), [home, _taking(own)])) == 2
+
+
+def test_functions_in_modules_are_told_by_more_than_their_names() -> None:
+    of = closure("std::slice::sort::{closure#0}")
+    assert closures_of_own_path(of, [_taking("slice::sort::{closure#0}", "vec::sort::{closure#0}")]) == []
 
 
 def test_arguments_and_primitive_types() -> None:

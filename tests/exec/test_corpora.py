@@ -99,7 +99,9 @@ PROGRAMS = {
         "fn main() { let mut v: Vec<u32> = (0..90).map(|i| (i * 7919u32) % 101).collect();\n"
         "let mut w: Vec<(u32, u8)> = v.iter().enumerate().map(|(i, x)| (x % 7, i as u8)).collect();\n"
         "v.sort_unstable_by(|a, b| b.cmp(a)); w.sort_by_key(|x| x.0);\n"
-        "assert!(v.windows(2).all(|p| p[0] >= p[1]) && w.windows(2).all(|p| p[0] < p[1])); }",
+        "assert!(v.windows(2).all(|p| p[0] >= p[1]) && w.windows(2).all(|p| p[0] < p[1]));\n"
+        "let mut t: std::collections::BTreeMap<u32, u8> = w.into_iter().collect(); t.retain(|k, _| k % 2 == 0);\n"
+        "assert_eq!((t.len(), t.values().map(|x| *x as u32).sum::<u32>()), (4, 344)); }",
     ),
     "exits": ("refused", "fn main() { std::process::exit(0) }"),
     "panics": ("wrong", "fn main() { let x = std::hint::black_box(3); assert_eq!(x, 4); }"),

@@ -12,6 +12,7 @@ import pytest
 from mirgen.errors import InvalidInputError
 from mirgen.ingest import MirUnit, load_mir
 from mirgen.mir import place as p
+from mirgen.mir import rvalue as r
 from mirgen.mir import statement as s
 from mirgen.mir import ty as t
 from mirgen.mir.body import FnAlloc, MemoryAlloc, OtherAlloc, Relocation
@@ -113,6 +114,17 @@ def test_types_are_one_object_each_and_compare_by_text(every_construct: dict[str
     assert hash(again.bodies[0].locals[17].ty) == hash(body.locals[17].ty)
     every_construct["crate_name"] = "other"
     assert load(every_construct).bodies[0].locals[0].ty != body.locals[0].ty
+
+
+def test_a_variant_that_shares_its_name_with_a_type_parameter(every_construct: dict[str, Any]) -> None:
+    """rustc's path of it has a number, its name has none; the path is printed as it was."""
+    text = json.dumps(every_construct)
+    numbered = text.replace('::Some", "variant": "Some"', '::Some#1", "variant": "Some#1"')
+    assert numbered != text
+    unit = load_mir(numbered.encode())
+    made = [x.rvalue for block in unit.bodies[0].blocks for x in block.statements if isinstance(x, s.Assign)]
+    assert {"Some"} == {x.variant for x in made if isinstance(x, r.AdtAggregate) and x.path.endswith("::Some#1")}
+    assert "::Some#1" in format_bodies(unit.bodies, unit.allocs, verbose=True)
 
 
 def test_missing_file() -> None:
