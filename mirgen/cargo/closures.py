@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mirgen.cargo.callee import Callee, parse_callee, without_regions
+from mirgen.cargo.callee import Callee, parse_callee, short, without_regions
 from mirgen.cargo.dump import CrateDump
 from mirgen.cargo.join import may_be_one_elsewhere
 from mirgen.cargo.unit import UnitRecord
@@ -71,10 +71,24 @@ def closures_of_own_path(
     return found
 
 
+def functions_of_own_path(path: str, homes: Iterable[CrateDump]) -> list[tuple[CrateDump, Header]]:
+    """The functions inside methods that ``path`` may be of, in the same way."""
+    wanted = parse_callee(path)
+    return [
+        (home, header)
+        for home in homes
+        for header in home.by_name.get(wanted.method, ())
+        if header.kind == "fn" and _is_exported_as(parse_callee(header.header), wanted)
+    ]
+
+
 def _is_exported_as(own: Callee, path: Callee) -> bool:
     """Whether a path within a crate may be what others call ``path``."""
     if own.trait is not None and path.trait is not None:
-        same = all(map(may_be_one_elsewhere, path.trait, own.trait))
+        heads = [short(trait[0]).partition("<")[0] for trait in (own.trait, path.trait)]
+        # A type's text that has a closure in it may be anything's; a parameter is one word.
+        same = heads[0] == heads[1] or own.trait[0].isidentifier()
+        same = same and all(map(may_be_one_elsewhere, path.trait, own.trait))
         return same and _without_generics(own.segments[1:]) == _without_generics(path.segments[1:])
     if own.trait is not None or path.trait is not None or "<impl " in f"{own.segments} {path.segments}":
         return False

@@ -16,7 +16,13 @@ from mirgen.analysis.computed import may_be_computed, with_call
 from mirgen.analysis.references import references
 from mirgen.cargo.callee import definition_path, parse_callee, without_regions
 from mirgen.cargo.closure import STANDARD_CRATES, Item, KnownConstant, Resolver, Unevaluated, Unresolved, called_item
-from mirgen.cargo.closures import arguments_of_trait, closures_of_own_path, closures_written_at, primitive
+from mirgen.cargo.closures import (
+    arguments_of_trait,
+    closures_of_own_path,
+    closures_written_at,
+    functions_of_own_path,
+    primitive,
+)
 from mirgen.cargo.dump import AllocNumbers, CrateDump, header_key
 from mirgen.cargo.implementations import holds
 from mirgen.cargo.inside import promoted_by_spans
@@ -255,10 +261,14 @@ class Instantiator:
                 headers = tuple(closures_written_at(item, printed_by, home))
             if headers:
                 return _Wanted(item, printed_by, home, headers)
-        if spans is None and isinstance(item, ClosureTy | CoroutineTy):
+        if spans is None:
             # The standard library exports types and traits under their own names.
             homes = (printed_by, *self._resolver.candidate_crates(item, printed_by))
-            owned = closures_of_own_path(item, (home for home in homes if home.crate in STANDARD_CRATES))
+            standard = [home for home in homes if home.crate in STANDARD_CRATES]
+            if isinstance(item, FnDefTy):
+                owned = functions_of_own_path(item.path, standard)
+            else:
+                owned = closures_of_own_path(item, standard)
             if len(owned) == 1:
                 return _Wanted(item, printed_by, owned[0][0], (owned[0][1],))
         return None
@@ -278,7 +288,8 @@ class Instantiator:
         item, home = wanted.item, wanted.home
         bodies = {header: body for header, body in home.bodies(wanted.headers).items() if not body.ctfe}
         table, types = _table(wanted.printed_by, *map(_holding, wanted.documents))
-        for text in arguments_of_trait(item.path):  # the document need not hold it apart from the paths that name it
+        around = _own_arguments(item.path) if isinstance(item, FnDefTy) else _arguments_around(item.path)
+        for text in (*arguments_of_trait(item.path), *around):  # the document need not hold it apart from the path
             added = None if text in types else primitive(text, item.crate)
             if added is not None:
                 table.append(added[0])
@@ -466,8 +477,8 @@ def _own_arguments(path: str) -> list[str]:
 
 def _arguments_around(closure: str) -> list[str]:
     """The generic arguments, other than regions, of the function that a closure's path names."""
-    segments = parse_callee(closure).segments
-    around = segments[-2] if len(segments) > 1 else ""
+    outside = [segment for segment in parse_callee(closure).segments[:-1] if not segment.startswith("{")]
+    around = outside[-1] if outside else ""
     if not around.endswith(">") or around.startswith("<"):
         return arguments_of_trait(closure)
     return without_regions(around[around.index("<") + 1 : -1])

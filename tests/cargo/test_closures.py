@@ -11,7 +11,13 @@ from typing import Any, cast
 import pytest
 
 from mirgen.cargo import closures
-from mirgen.cargo.closures import arguments_of_trait, closures_of_own_path, closures_written_at, primitive
+from mirgen.cargo.closures import (
+    arguments_of_trait,
+    closures_of_own_path,
+    closures_written_at,
+    functions_of_own_path,
+    primitive,
+)
 from mirgen.cargo.dump import CrateDump
 from mirgen.cargo.unit import UnitRecord
 from mirgen.ingest import Header
@@ -129,6 +135,7 @@ def _taking(*owned: str) -> CrateDump:
         ("std::sets::Map<u8, u32>::keep<F>::{closure#0}", "sets::tree::map::Map<K, V, A>::keep<F>::{closure#0}"),
         ("<u8 as std::Sum<&'{erased} u8>>::sum<I>::{closure#0}", "<u8 as iter::Sum<&'a u8>>::sum<I>::{closure#0}"),
         ("<std::Vec<u8> as std::From<u8, u16>>::of<I>::{closure#0}", "<v::Vec<T> as From<T, U>>::of<I>::{closure#0}"),
+        ("<Vec<{f::{closure#1}}> as b::From<T, U>>::of::{closure#0}", "<v::Vec<T> as From<T, U>>::of<I>::{closure#0}"),
         ("std::Iterator::each::call<u8, F>::{closure#0}", "iter::traits::Iterator::each::call<T, F>::{closure#0}"),
     ],
 )  # fmt: skip
@@ -137,11 +144,25 @@ def test_closures_are_called_by_the_paths_that_their_crate_has_for_them(path: st
         "sets::tree::map::Map<K, V, A>::keep_all<F>::{closure#0}", "sets::set::Set<K>::keep<F>::{closure#0}",
         "<u8 as iter::Sum>::sum<I>::{closure#0}", "<u16 as iter::Sum<&'a u16>>::sum<I>::{closure#0}",
         "iter::traits::Iterator::each::{closure#0}", "<K as Map>::keep<F>::{closure#0}",
+        "<sets::Set<T> as From<T, U>>::of<I>::{closure#0}",
     )  # fmt: skip
     home = _taking(*others[:3], own, *others[3:])
     assert [header.line for _, header in closures_of_own_path(closure(path), [home])] == [3]
     assert closures_of_own_path(closure(path), [_taking(*others)]) == []
     assert len(closures_of_own_path(closure(path), [home, _taking(own)])) == 2
+
+
+def test_functions_inside_methods_are_called_by_the_paths_that_their_crate_has_for_them() -> None:
+    names = (
+        "iter::traits::Iterator::count::plus", "iter::traits::Iterator::plus", "count::plus",
+        "iter::Other::count::plus", "<impl at a.rs:1:1>::count::plus",
+    )  # fmt: skip
+    headers = [Header(name, None, "fn", i, (), "()") for i, name in enumerate(names)]
+    home = cast("CrateDump", SimpleNamespace(crate="core", by_name={"plus": headers}))
+    found = functions_of_own_path("std::iter::Iterator::count::plus::<u8>", [home])
+    assert [header.line for _, header in found] == [0]
+    assert functions_of_own_path("<u8 as std::iter::Iterator>::count::plus::<u8>", [home]) == []
+    assert functions_of_own_path("std::iter::plus::<u8>", [home]) == []
 
 
 def test_functions_in_modules_are_told_by_more_than_their_names() -> None:

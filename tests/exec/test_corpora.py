@@ -87,7 +87,8 @@ PROGRAMS = {
         "pass",
         "fn main() { let k = 3; let v: Vec<u32> = (0..9u32).map(|x| x * k).filter(|x| x % 2 == 0).collect();\n"
         "let r: Result<Vec<u32>, u8> = v.iter().map(|x| if *x > 20 { Err(7) } else { Ok(*x) }).collect();\n"
-        "assert!(v.len() == 5 && v[4] == 24 && r == Err(7)); }",
+        "assert!(v.len() == 5 && v[4] == 24 && r == Err(7));\n"
+        'assert_eq!(("a b c".split_whitespace().count(), vec!["x", "y"].join("-")), (3, String::from("x-y"))); }',
     ),
     "local": (
         "pass",
