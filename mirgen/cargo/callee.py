@@ -40,6 +40,11 @@ class Callee:
         return None
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The segments without the generic arguments that types inside a path have; a qualified head stays whole."""
+        return tuple(segment.partition("<")[0] or segment for segment in self.segments)
+
+    @property
     def is_plain(self) -> bool:
         """A path of identifiers only."""
         return not any("<" in segment for segment in self.segments)

@@ -34,7 +34,7 @@ _PLACE = re.compile(r"(.+):(\d+):(\d+): (\d+):(\d+)")
 def closures_written_at(closure: ClosureTy | CoroutineTy, printed_by: CrateDump, home: CrateDump) -> Iterator[Header]:
     """The bodies in ``home`` of a closure in a trait's method, which is made in what ``printed_by`` holds."""
     parsed = parse_callee(closure.path)
-    inside = tuple(segment.partition("<")[0] or segment for segment in parsed.segments)
+    inside = parsed.names
     # A trait that is exported is called so: `std::iter::Iterator::find::check::{closure#0}`.
     item = next((i for i, segment in enumerate(inside) if segment[:1].isupper()), None)
     if parsed.trait is None and item is None:
@@ -89,16 +89,12 @@ def _is_exported_as(own: Callee, path: Callee) -> bool:
         # A type's text that has a closure in it may be anything's; a parameter is one word.
         same = heads[0] == heads[1] or own.trait[0].isidentifier()
         same = same and all(map(may_be_one_elsewhere, path.trait, own.trait))
-        return same and _without_generics(own.segments[1:]) == _without_generics(path.segments[1:])
+        return same and own.names[1:] == path.names[1:]
     if own.trait is not None or path.trait is not None or "<impl " in f"{own.segments} {path.segments}":
         return False
-    mine, theirs = (_without_generics(each.segments) for each in (own, path))
+    mine, theirs = own.names, path.names
     item = next((i for i, segment in enumerate(mine) if segment[:1].isupper()), None)
     return item is not None and len(mine) - item >= _ENOUGH and mine[item:] == theirs[item - len(mine) :]
-
-
-def _without_generics(segments: Iterable[str]) -> tuple[str, ...]:
-    return tuple(segment.partition("<")[0] or segment for segment in segments)
 
 
 def _is_in_method(segments: tuple[str, ...], trait: str, inside: tuple[str, ...]) -> bool:

@@ -42,7 +42,7 @@ def impl_head(segment: str, folder: Path = Path()) -> ImplHead | None:
     if match is None:
         return None
     start, end = (int(match["line"]), int(match["col"])), (int(match["end_line"]), int(match["end_col"]))
-    return _read(_text(str(folder / match["file"]), start, end))
+    return read_head(_text(str(folder / match["file"]), start, end))
 
 
 def inherent_type(segment: str) -> str | None:
@@ -54,8 +54,8 @@ def inherent_type(segment: str) -> str | None:
     return head.type if head is not None and head.trait is None else None
 
 
-def _read(head: str) -> ImplHead | None:
-    """The names in ``impl<..> path::Trait<..> for path::Name<..>``."""
+def read_head(head: str) -> ImplHead | None:
+    """The names in ``impl<..> path::Trait<..> for path::Name<..>``; ``None`` for any other text."""
     text = _COMMENT.sub(" ", head).strip()
     word = _HEAD.match(text)
     if word is None:

@@ -342,7 +342,7 @@ def _headers_of(item: Item, home: CrateDump) -> Iterator[Header]:
 def _generic_headers(path: str, printed_by: str, home: CrateDump) -> Iterator[Header]:
     """The functions in ``home`` whose path is ``path`` without generic arguments."""
     parsed = parse_callee(path)
-    segments = [segment.partition("<")[0] or segment for segment in parsed.segments]
+    segments = parsed.names
     if printed_by != home.crate:
         if not may_be_of(segments[0], home.crate):
             return

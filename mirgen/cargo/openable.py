@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from mirgen.cargo.hoist import hoisted_lines, moved_lines
+from mirgen.cargo.impl_heads import read_head
 from mirgen.cargo.overlay import Private, module_file, private_items_of, shares_its_name
-from mirgen.mir.names import skip_group
 
 _UNSTABLE = '#[unstable(feature = "mirgen_exposed", issue = "none")] '
 _CONST_UNSTABLE = '#[rustc_const_unstable(feature = "mirgen_exposed", issue = "none")] '
@@ -106,24 +106,14 @@ def _methods(file: Path, exported: Collection[str], *, is_private: bool) -> Iter
     for number, line in enumerate(lines, 1):
         if _HEAD.match(line):
             head = " ".join(lines[number - 1 : number + _LONGEST_HEAD]).partition("{")[0]
-            around = None if _TRAIT_IMPL.match(head.partition(" where ")[0]) else _inherent_type(head)
+            found = read_head(head.removeprefix("const "))
+            around = None if found is None or found.trait is not None else found.type
         if around is not None and around in own and _METHOD.match(line):
             yield with_stability(Private(file, number, len(line) - len(line.lstrip()) + 1))
 
 
 def _name(line: str) -> str | None:
     name = _NAME.search(line)
-    return None if name is None else name[1]
-
-
-def _inherent_type(head: str) -> str | None:
-    """The name of the type that an impl is of; ``None`` for any other head."""
-    start = re.match(r"(?:const )?(?:unsafe )?impl\b\s*", head)
-    if start is None:
-        return None
-    at = start.end()
-    at = skip_group(head, at) if head[at : at + 1] == "<" else at
-    name = re.match(r"\s*(?:\w+::)*(\w+)", head[at:])
     return None if name is None else name[1]
 
 
