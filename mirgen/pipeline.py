@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -124,9 +124,10 @@ def read_program(
     Raises:
         ToolError, UnsupportedError, InvalidInputError: see :func:`cargo_build` and :func:`close_program`.
     """
-    with progress.stage("cargo"):
-        build = cargo_build(options)
-    return _close(build, options, kernels, progress)
+    with ExitStack() as held:
+        with progress.stage("cargo"):
+            build = cargo_build(options, held)
+        return _close(build, options, kernels, progress)
 
 
 def _close(
@@ -186,10 +187,14 @@ def build(options: BuildOptions, progress: Progress | None = None) -> BuildResul
     Raises:
         ToolError, UnsupportedError, InvalidInputError, InternalError: from the stage that failed.
     """
-    progress = progress or Progress(quiet=options.cargo.quiet)
+    with ExitStack() as held:
+        return _build(options, progress or Progress(quiet=options.cargo.quiet), held)
+
+
+def _build(options: BuildOptions, progress: Progress, held: ExitStack) -> BuildResult:
     start = time.perf_counter()
     with progress.stage("cargo"):
-        made = cargo_build(options.cargo)
+        made = cargo_build(options.cargo, held)
     # A crate with its tests is another one, and must not replace what was built of the crate.
     crate = made.root.crate_name + ("-tests" if options.cargo.tests else "")
     folder = ArtifactFolder.of(made.output_dir.parent, _profile_folder(options.cargo.profile), crate)

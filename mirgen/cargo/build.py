@@ -9,11 +9,13 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from mirgen.cargo.expose import overlays, standard
+from mirgen.cargo.lock import lock_file, locked
 from mirgen.cargo.options import CargoOptions
 from mirgen.cargo.sysroot import MISSING_SOURCES, build_sysroot, built_sysroot
 from mirgen.cargo.toolchain import NVPTX_TARGET, Toolchain, find_program, find_shim, find_toolchain
@@ -55,20 +57,50 @@ class CargoBuild:
     work_dir: Path
 
 
-def cargo_build(options: CargoOptions) -> CargoBuild:
+def cargo_build(options: CargoOptions, held: ExitStack | None = None) -> CargoBuild:
     """Compile what ``options`` select.
+
+    Nobody else builds in the same folder meanwhile, nor, where ``held`` is given, until that ends: what is read of a
+    build has to be of that one.
 
     Raises:
         ToolError: cargo or rustc failed (their messages have already been shown), or is not installed.
         InvalidInputError: the selection is not one crate.
     """
     toolchain = find_toolchain()
+    target, sysroot = choose_target(options, toolchain)
+    package = _package(find_program("cargo", "CARGO"), options)
+    base = options.target_dir or Path(package["target_directory"])
+    place = _Place(toolchain, target, sysroot, package, base)
+    with ExitStack() as built:
+        (held or built).enter_context(locked(lock_file(place.work), lambda: _say_waiting(options, place.work)))
+        return _build(options, place)
+
+
+def _say_waiting(options: CargoOptions, work: Path) -> None:
+    if not options.quiet:
+        print(f"{'Blocking':>12} waiting for another mirgen to finish in {work}", file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What is compiled, with and for what, and cargo's target folder."""
+
+    toolchain: Toolchain
+    target: str
+    sysroot: Path | None
+    package: dict[str, Any]
+    base: Path
+
+    @property
+    def work(self) -> Path:
+        return self.base / "mirgen" / "build" / f"{self.toolchain.identity}-{self.target}"
+
+
+def _build(options: CargoOptions, place: _Place) -> CargoBuild:
+    toolchain, target, sysroot, package, work = place.toolchain, place.target, place.sysroot, place.package, place.work
     cargo = find_program("cargo", "CARGO")
     shim = find_shim()
-    target, sysroot = choose_target(options, toolchain)
-    package = _package(cargo, options)
-    base = options.target_dir or Path(package["target_directory"])
-    work = base / "mirgen" / "build" / f"{toolchain.identity}-{target}"
     if sysroot is None and standard(work) is not None:
         sysroot = built_sysroot(toolchain, target)
     units_dir = work / "units"
@@ -127,7 +159,7 @@ def cargo_build(options: CargoOptions) -> CargoBuild:
         package_name=package["name"],
         package_version=package["version"],
         package_dir=Path(package["manifest_path"]).parent,
-        output_dir=base / "mirgen",
+        output_dir=place.base / "mirgen",
         work_dir=work,
     )
 

@@ -6,7 +6,6 @@ like any dependency's.  Only metadata is made (about 20 s on two cores): mirgen 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -18,10 +17,12 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from mirgen.cargo.hoist import hoisted
+from mirgen.cargo.lock import locked
 from mirgen.cargo.openable import mended, openable, with_stability
 from mirgen.cargo.overlay import TRAIT_MARK, Private, make_overlay, shares_its_name
 from mirgen.cargo.toolchain import NVPTX_TARGET, Toolchain, cache_dir
 from mirgen.errors import ToolError
+from mirgen.link.files import write_atomic
 
 _FLAGS = (
     "-Copt-level=3", "-Cpanic=abort", "-Zalways-encode-mir", "-Zinline-mir", "-Zmir-enable-passes=-JumpThreading",
@@ -105,6 +106,15 @@ def expose_standard(
 
     Its MIR is that of the plain one.  ``None`` where there is none: no sources, or a copy that does not compile.
     """
+    exposed = _exposed_file(toolchain, target)
+    # One at a time: who comes second finds all that the first has opened.
+    with locked(exposed.with_name(f".{exposed.name}.lock")):
+        return _expose(toolchain, items, target, progress)
+
+
+def _expose(
+    toolchain: Toolchain, items: Sequence[Private], target: str, progress: Callable[[str], None]
+) -> Path | None:
     known = _exposed(toolchain, target)
     named = {(item.file, item.line) for item in known}
     wanted = {
@@ -124,9 +134,8 @@ def expose_standard(
         if built is None:
             continue
         final, every = built
-        _exposed_file(toolchain, target).write_text(
-            json.dumps([[str(i.file), i.line, i.col, i.attribute] for i in every])
-        )
+        listed = json.dumps([[str(i.file), i.line, i.col, i.attribute] for i in every])
+        write_atomic(_exposed_file(toolchain, target), listed.encode())
         return final
     return None
 
@@ -171,9 +180,7 @@ def _build_once(
     exposed: Sequence[Private] = (),
 ) -> None:  # fmt: skip
     """Build ``final``, unless another process has by the time that it is this one's turn."""
-    final.parent.mkdir(parents=True, exist_ok=True)
-    with (final.parent / f".{final.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(final.parent / f".{final.name}.lock"):
         if not (final / "complete").is_file():
             _build_in(toolchain, library, target, final, progress, exposed)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal
 
+from mirgen.cargo.lock import lock_file, locked
 from mirgen.cargo.options import CargoOptions
 from mirgen.errors import InternalError, MirgenError, UnsupportedError
 from mirgen.link import Codegen, Worker, assemble, check_params, compile_ptx, find_arch
@@ -258,10 +259,11 @@ def describe(error: Exception) -> str:
 
 def forget_texts(fixture: Fixture, lane: Lane) -> None:
     """Remove what rustc printed of the fixture's own crate: it is the most of what a build leaves, up to a gigabyte."""
-    builds = _target(fixture, f"lane-{lane}") / "mirgen" / "build"
-    for text in builds.glob(f"*/units/{fixture.crate}-*"):
-        if text.suffix in _TEXTS:
-            text.unlink(missing_ok=True)
+    for work in (_target(fixture, f"lane-{lane}") / "mirgen" / "build").glob("*"):
+        with locked(lock_file(work)):
+            for text in work.glob(f"units/{fixture.crate}-*"):
+                if text.suffix in _TEXTS:
+                    text.unlink(missing_ok=True)
 
 
 def _target(fixture: Fixture, name: str) -> Path:

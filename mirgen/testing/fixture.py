@@ -7,7 +7,6 @@ byte by byte; one NaN is as good as another.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
 import tempfile
@@ -20,6 +19,7 @@ from typing import Any, Final, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from mirgen.cargo.lock import locked
 from mirgen.errors import InvalidInputError, ToolError
 from mirgen.testing.recipes import fill, from_bytes, one_value
 from mirgen.testing.rust_dtypes import WIDE, Structs, dtype_of
@@ -137,14 +137,16 @@ def build_native(fixture: Fixture, target_dir: Path | None = None, toolchain: st
     """Builds the crate's ``native`` example with plain cargo; the program's path.  Raises :class:`ToolError`."""
     command = ["cargo", *([f"+{toolchain}"] if toolchain else []), "build", "--locked", "--release"]
     target = target_dir or fixture.path.parent / "target"
-    target.mkdir(parents=True, exist_ok=True)
-    with (target / ".native.lock").open("w") as lock:
+    with locked(target / ".native.lock"):
         # The examples of all fixtures have one name: set each apart before the next is built.
-        fcntl.flock(lock, fcntl.LOCK_EX)
         _call([*command, "--example", "native", "--target-dir", str(target)], fixture.path)
         program = target / f"native-{fixture.crate}{f'-{toolchain}' if toolchain else ''}"
-        program.unlink(missing_ok=True)
-        os.link(target / "release" / "examples" / "native", program)
+        made = target / "release" / "examples" / "native"
+        if not program.exists() or not program.samefile(made):
+            new = program.with_name(f".{program.name}")  # it may be running
+            new.unlink(missing_ok=True)
+            os.link(made, new)
+            new.replace(program)
     return program
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,18 @@ def test_a_second_build_does_nothing(mirgen: Mirgen, built: Done, crate: Path) -
         "kernels": ["saxpy", "saxpy_stride"],
         "archs": ["sm_90"],
     }
+
+
+def test_two_at_once_wait_for_each_other(mirgen: Mirgen, crate: Path, tmp_path: Path) -> None:
+    """As with cargo; both then are what they would have been alone."""
+    apart = dataclasses.replace(mirgen, target=tmp_path / "target")
+    with ThreadPoolExecutor(2) as pool:
+        calls = [pool.submit(apart.build, "--arch", arch, cwd=crate) for arch in ("sm_80", "sm_90")]
+        done = [call.result() for call in calls]
+    assert [one.code for one in done] == [0, 0], [one.err for one in done]
+    assert sum("Blocking waiting for another mirgen to finish in" in one.err for one in done) == 1
+    for one in done:
+        assert "Finished" in one.err
 
 
 def test_quiet_says_nothing(mirgen: Mirgen, built: Done, crate: Path) -> None:

@@ -6,7 +6,6 @@ Nothing is printed; threads, files, the clock and hash maps are not in it, and p
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from mirgen.cargo.build import Unit
+from mirgen.cargo.lock import locked
 from mirgen.cargo.sysroot import build_sysroot
 from mirgen.cargo.toolchain import Toolchain, cache_dir
 from mirgen.errors import ToolError
@@ -45,9 +45,7 @@ def build_facade(toolchain: Toolchain, shim: Path, opened: Path | None = None) -
     below = opened or plain
     recipe = hashlib.sha256(SOURCE.read_bytes() + str(shim.stat().st_mtime_ns).encode()).hexdigest()[:12]
     final = cache_dir() / "facades" / f"{below.name}-{recipe}"
-    final.parent.mkdir(parents=True, exist_ok=True)
-    with (final.parent / f".{final.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(final.parent / f".{final.name}.lock"):
         if not (final / "complete").is_file():
             _build(toolchain, shim, below, final)
     core = [Unit(name, plain / "units" / f"{name}.json", plain / "complete", False) for name in ("core", "alloc")]

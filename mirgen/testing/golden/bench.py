@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,7 @@ from typing import Final
 from mirgen.analysis.uniformity import check_uniform_facts
 from mirgen.cargo.build import CargoBuild, cargo_build
 from mirgen.cargo.crates import crates_dir
+from mirgen.cargo.lock import lock_file, locked
 from mirgen.cargo.options import CargoOptions
 from mirgen.cargo.program import ClosedProgram, close_built
 from mirgen.errors import InvalidInputError, ToolError
@@ -55,6 +55,19 @@ class Source:
         return f"src/{self.module}.rs"
 
 
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A crate's build and its tests; ``stamps`` tell whether anyone has built it otherwise since."""
+
+    build: CargoBuild
+    tests: tuple[CrateTest, ...]
+    stamps: tuple[int, ...]
+
+
+def _stamps(build: CargoBuild) -> tuple[int, ...]:
+    return tuple(unit.record.stat().st_mtime_ns for unit in build.units)
+
+
 @dataclass(slots=True)
 class Bench:
     """``work`` is a folder for crates and what is made of them; ``dependencies`` are lines for Cargo.toml beside the
@@ -64,10 +77,7 @@ class Bench:
     root: Path
     dependencies: Sequence[str] = ()
     _sources: dict[Path, Source] = field(default_factory=dict[Path, Source], init=False)
-    _made: dict[str, tuple[CargoBuild, tuple[CrateTest, ...]]] = field(
-        default_factory=dict[str, tuple[CargoBuild, tuple[CrateTest, ...]]], init=False
-    )
-
+    _made: dict[str, _Made] = field(default_factory=dict[str, _Made], init=False)
     _failed: dict[str, ToolError] = field(default_factory=dict[str, ToolError], init=False)
 
     def add(self, source: Source) -> None:
@@ -83,18 +93,20 @@ class Bench:
         """
         if source.edition in self._failed:
             raise self._failed[source.edition]
-        if source.edition not in self._made:
-            try:
-                build = self._build(source.edition)
-            except ToolError as error:
-                self._failed[source.edition] = error
-                raise
-            self._made[source.edition] = (build, find_tests(build))
-        build, tests = self._made[source.edition]
-        own = tuple(test for test in tests if test.path.startswith(f"{source.module}::"))
+        with self._alone():
+            made = self._made.get(source.edition)
+            if made is None or made.stamps != _stamps(made.build):
+                try:
+                    build = self._build(source.edition)
+                except ToolError as error:
+                    self._failed[source.edition] = error
+                    raise
+                made = _Made(build, find_tests(build), _stamps(build))
+                self._made[source.edition] = made
+        own = tuple(test for test in made.tests if test.path.startswith(f"{source.module}::"))
         if not own:
             raise InvalidInputError("the program has no function with `#[mirgen::test]`", str(source.path))
-        return build, own
+        return made.build, own
 
     def close(self, source: Source) -> ClosedProgram:
         """Everything that the program's tests reach.
@@ -102,9 +114,10 @@ class Bench:
         Raises:
             UnsupportedError: mirgen refuses it.
         """
-        build, tests = self.tests(source)
-        symbols = [test.symbol for test in tests]
-        _, closed = close_built(build, lambda: self._build(source.edition), is_intrinsic(), symbols, quiet=True)
+        with self._alone():
+            build, tests = self.tests(source)
+            symbols = [test.symbol for test in tests]
+            _, closed = close_built(build, lambda: self._build(source.edition), is_intrinsic(), symbols, quiet=True)
         verify_program(closed.program)
         for kernel in closed.program.kernels:
             check_uniform_facts(closed.program, kernel, closed.reached_bodies(kernel.name))
@@ -112,15 +125,15 @@ class Bench:
 
     def _build(self, edition: str) -> CargoBuild:
         folder = self.work / edition
-        folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder):
-            self._write(folder, edition)
-            manifest = folder / "Cargo.toml"
-            return cargo_build(
-                CargoOptions(
-                    manifest_path=manifest, target="host", target_dir=self.work / "target", quiet=True, tests=True
-                )
-            )
+        self._write(folder, edition)
+        manifest = folder / "Cargo.toml"
+        return cargo_build(
+            CargoOptions(manifest_path=manifest, target="host", target_dir=self.work / "target", quiet=True, tests=True)
+        )
+
+    def _alone(self) -> AbstractContextManager[None]:
+        """pytest-xdist's workers share the crates, and what is asked about them lies in one folder."""
+        return locked(lock_file(self.work))
 
     def _write(self, folder: Path, edition: str) -> None:
         """The crate: a module for each program, a copy inside, because mirgen asks about copies of whole crates."""
@@ -142,14 +155,6 @@ class Bench:
     def folder(self, source: Source) -> Path:
         """The folder of the program's crate."""
         return self.work / source.edition
-
-
-@contextmanager
-def _locked(folder: Path) -> Generator[None]:
-    """pytest-xdist's workers share the crates."""
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def simulated(closed: ClosedProgram, lane: Lane) -> Module:
