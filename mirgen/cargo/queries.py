@@ -8,11 +8,11 @@ added function's body *is* the instance's.  Each question has a small tower of i
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mirgen.cargo.callee import parse_callee, same_callee
+from mirgen.cargo.callee import parse_callee, same_callee, short
 from mirgen.cargo.overlay import MODULE
 from mirgen.cargo.source import PARAMETERS_NUMBER, Names, callee_source, type_source
 from mirgen.ingest import Header
@@ -115,7 +115,34 @@ def answers(body: Body, fn: FnDefTy) -> bool:
     inlined = (scope.inlined.partition(" - shim(")[0] for scope in body.scopes if scope.inlined is not None)
     wanted = PARAMETERS_NUMBER.sub("", fn.path)
     is_inlined = any(same_callee(PARAMETERS_NUMBER.sub("", name), wanted) for name in inlined)
-    return is_inlined or _constructs(body, fn)
+    return is_inlined or _completes(body, wanted) or _constructs(body, fn)
+
+
+def _completes(body: Body, wanted: str) -> bool:
+    """Whether what the question itself calls is ``wanted`` with its trait's arguments.
+
+    rustc leaves out arguments that are their parameters' defaults, as generic code has them: ``FromResidual`` where it
+    says ``FromResidual<<Self as Try>::Residual>`` of a concrete type.
+    """
+    asked = parse_callee(wanted)
+    if asked.trait is None or asked.trait[1].endswith(">"):
+        return False
+    within: list[bool] = []  # whether all that is inlined around a scope's code, up to the body's own, are questions
+    for scope in body.scopes:
+        outside = scope.parent is None or within[scope.parent]
+        within.append(outside and (scope.inlined is None or MODULE in scope.inlined))
+        if scope.inlined is None or within[-1] or not outside:
+            continue
+        found = parse_callee(PARAMETERS_NUMBER.sub("", scope.inlined.partition(" - shim(")[0]))
+        if found.trait is not None and found.method == asked.method and _short(found.generics) == _short(asked.generics):
+            owner, trait = found.trait
+            if _short((owner, trait.partition("<")[0])) == _short(asked.trait):
+                return True
+    return False
+
+
+def _short(texts: Iterable[str]) -> list[str]:
+    return [short(text) for text in texts]
 
 
 def _constructs(body: Body, fn: FnDefTy) -> bool:
