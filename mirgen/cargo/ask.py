@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mirgen.analysis.fold import looks_literal
+from mirgen.cargo.alike import ALIAS_FEATURE, Alike, alike
 from mirgen.cargo.build import Unit
 from mirgen.cargo.closure import (
     PATH_HEAD,
@@ -31,6 +32,7 @@ from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.expose import ExposureNeededError
 from mirgen.cargo.implementations import StandIn, inlined_spans, made_alike, stand_in, with_parameters
 from mirgen.cargo.inside import constants_inside, find_by_spans, find_inside, find_promoted_by_spans, written_text
+from mirgen.cargo.made import with_names
 from mirgen.cargo.methods import dyn_call
 from mirgen.cargo.overlay import Overlay, Private, make_overlay
 from mirgen.cargo.queries import CLOSURES, INSIDE, Query, address_source, addressed, answers, chosen_level, query_source
@@ -45,7 +47,7 @@ from mirgen.mir.body import Body, FnKey, MemoryAlloc
 from mirgen.mir.names import erase_regions
 from mirgen.mir.place import Constant, SliceConst
 from mirgen.mir.statement import Span
-from mirgen.mir.ty import PointerTy
+from mirgen.mir.ty import FnDefTy, PointerTy
 
 _FLAGS = ("--thresholds", "query")
 
@@ -119,14 +121,9 @@ class Asker:
                 inside = _within(query, home, names) if fn.crate == home.crate else None
                 return home, inside or replace(query, text=query_source(name, fn, names))
             except UnnameableError:
-                stand, generic = stand_in(fn), with_parameters(fn)
-            if (asked := stand or generic) is not None:
-                try:
-                    text = asked.source(name, names)
-                except UnnameableError:
-                    continue
-                asking = replace(query, text=text, fn=asked.fn, which=stand is not None, generic=True)
-                return home, asking if stand is None else _with_closures(asking, stand, names)
+                asked = _otherwise(query, fn, names)
+            if asked is not None:
+                return home, asked
         return None
 
     def _address_query(self, unresolved: Unresolved) -> tuple[CrateDump, Query] | None:
@@ -383,7 +380,7 @@ class Asker:
         assert query.fn is not None
         known = self._resolver.generic_answers if query.generic else self._resolver.answers
         for header, body in bodies.items():
-            if not header.header.endswith(CLOSURES) and answers(body, query.fn):
+            if not header.header.endswith(CLOSURES) and answers(body, query.fn, with_names):
                 known[query.key] = (dump, header)
                 return True
         for header, body in bodies.items():
@@ -430,6 +427,20 @@ def _inside(constant: Unevaluated, home: CrateDump) -> Header | None:
         return None
     unit = UnitRecord.load(printed_by.unit.record)
     return find_by_spans(constant.const, constant.source, constant.reached.body, unit, home, found)
+
+
+def _otherwise(query: Query, fn: FnDefTy, names: Names) -> Query | None:
+    """The question about what has no name in words that do, if there are any."""
+    stand = stand_in(fn)
+    for asked in filter(None, (stand, alike(fn), with_parameters(fn))):
+        try:
+            text = asked.source(query.name, names)
+        except UnnameableError:
+            continue
+        feature = ALIAS_FEATURE if isinstance(asked, Alike) else None
+        put = replace(query, text=text, fn=asked.fn, feature=feature, which=asked is stand, generic=True)
+        return put if stand is None else _with_closures(put, stand, names)
+    return None
 
 
 def _with_closures(query: Query, stand: StandIn, names: Names) -> Query:

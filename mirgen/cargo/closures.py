@@ -21,7 +21,18 @@ from mirgen.ingest import Header
 from mirgen.mir.names import erase_regions
 from mirgen.mir.rvalue import ClosureAggregate
 from mirgen.mir.statement import Assign, Span
-from mirgen.mir.ty import BoolTy, CharTy, ClosureTy, CoroutineTy, FloatTy, IntTy, Ty
+from mirgen.mir.ty import (
+    BoolTy,
+    CharTy,
+    ClosureTy,
+    CoroutineTy,
+    FloatTy,
+    IntTy,
+    NeverTy,
+    StrTy,
+    TupleTy,
+    Ty,
+)
 from mirgen.mir.tyof import place_ty
 
 #: A type, its method, and what is inside of that.
@@ -119,8 +130,10 @@ def primitive(text: str, crate: str) -> tuple[dict[str, Any], Ty] | None:
         return {"kind": "int", "text": text, "name": text}, IntTy(text, crate, bits, match[1] == "i")
     if text in ("f32", "f64"):
         return {"kind": "float", "text": text, "name": text}, FloatTy(text, crate, int(text[1:]))
-    if text in ("bool", "char"):
-        return {"kind": text, "text": text}, (BoolTy if text == "bool" else CharTy)(text, crate)
+    if (plain := {"bool": BoolTy, "char": CharTy, "str": StrTy, "!": NeverTy}.get(text)) is not None:
+        return {"kind": "never" if text == "!" else text, "text": text}, plain(text, crate)
+    if text == "()":
+        return {"kind": "tuple", "text": text, "elems": []}, TupleTy(text, crate, ())
     return None
 
 

@@ -101,7 +101,7 @@ class StandIn:
             upvars = item.upvars if isinstance(item, ClosureTy) else ()
             own = [f"u{len(captured) + i}" for i in range(len(upvars))]
             captured += [type_source(ty.text, names) for ty in upvars]
-            made.append(_closure_source(item, own))
+            made.append(closure_source(item, own))
         if not made:
             return None
         sig = self.fn.sig
@@ -117,7 +117,7 @@ class StandIn:
         ))  # fmt: skip
 
 
-def _closure_source(item: ClosureTy | FnDefTy, captures: Sequence[str]) -> str:
+def closure_source(item: ClosureTy | FnDefTy, captures: Sequence[str]) -> str:
     """A closure that captures those variables, of the kind and with as many arguments as ``item``."""
     closure = isinstance(item, ClosureTy)
     inputs = () if item.sig is None else item.sig.inputs
@@ -170,19 +170,20 @@ def _with_stand_ins(fn: FnDefTy) -> StandIn | None:
     instead = [(item, f"{PARAMETER}{i}/#{i}") for i, item in enumerate(items)]
     parameters: list[Parameter] = []
     for item, parameter in instead:
-        signature = _signature(item)
+        signature = signature_of(item)
         if signature is None or (isinstance(item, ClosureTy) and item.closure_kind is None):
             return None
         name = parameter.partition("/")[0]
-        parameters.append(Parameter(name, item, erase_regions(_replaced(signature, instead))))
+        parameters.append(Parameter(name, item, erase_regions(replaced(signature, instead))))
     if not parameters:
         return None
-    inputs = tuple(replace(ty, text=_replaced(ty.text, instead)) for ty in fn.sig.inputs)
-    sig = replace(fn.sig, inputs=inputs, output=replace(fn.sig.output, text=_replaced(fn.sig.output.text, instead)))
-    return StandIn(FnDefTy(fn.text, fn.crate, _replaced(fn.path, instead), sig), tuple(parameters))
+    inputs = tuple(replace(ty, text=replaced(ty.text, instead)) for ty in fn.sig.inputs)
+    sig = replace(fn.sig, inputs=inputs, output=replace(fn.sig.output, text=replaced(fn.sig.output.text, instead)))
+    return StandIn(FnDefTy(fn.text, fn.crate, replaced(fn.path, instead), sig), tuple(parameters))
 
 
-def _replaced(text: str, instead: Iterable[tuple[Ty, str]]) -> str:
+def replaced(text: str, instead: Iterable[tuple[Ty, str]]) -> str:
+    """A text with others in the place of types' own, the longest first."""
     for item, other in instead:
         text = text.replace(item.text, other)
     return text
@@ -201,7 +202,7 @@ def _nameless(sig: FnSig) -> Iterator[ClosureTy | FnDefTy | CoroutineTy]:
             yield ty
 
 
-def _signature(item: ClosureTy | FnDefTy | CoroutineTy) -> str | None:
+def signature_of(item: ClosureTy | FnDefTy | CoroutineTy) -> str | None:
     """What a closure or function takes and gives, as a function pointer's text."""
     if isinstance(item, CoroutineTy):
         return ""

@@ -8,7 +8,7 @@ added function's body *is* the instance's.  Each question has a small tower of i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,11 +110,14 @@ def chosen_level(headers: Sequence[Header], name: str, inside: str | None = None
     return sorted(found, key=lambda header: order[header.header.rpartition("::")[2]])
 
 
-def answers(body: Body, fn: FnDefTy) -> bool:
-    """Whether ``body`` holds ``fn`` inlined, and is not merely a call of it: then it may stand for ``fn``."""
+def answers(body: Body, fn: FnDefTy, spelled: Callable[[str], str] = str) -> bool:
+    """Whether ``body`` holds ``fn`` inlined, and is not merely a call of it: then it may stand for ``fn``.
+
+    ``spelled`` makes ``fn``'s words of those that the body has for what the question made.
+    """
     inlined = (scope.inlined.partition(" - shim(")[0] for scope in body.scopes if scope.inlined is not None)
     wanted = PARAMETERS_NUMBER.sub("", fn.path)
-    is_inlined = any(same_callee(PARAMETERS_NUMBER.sub("", name), wanted) for name in inlined)
+    is_inlined = any(same_callee(PARAMETERS_NUMBER.sub("", spelled(name)), wanted) for name in inlined)
     return is_inlined or _completes(body, wanted) or _constructs(body, fn)
 
 
@@ -134,7 +137,11 @@ def _completes(body: Body, wanted: str) -> bool:
         if scope.inlined is None or within[-1] or not outside:
             continue
         found = parse_callee(PARAMETERS_NUMBER.sub("", scope.inlined.partition(" - shim(")[0]))
-        if found.trait is not None and found.method == asked.method and _short(found.generics) == _short(asked.generics):
+        if (
+            found.trait is not None
+            and found.method == asked.method
+            and _short(found.generics) == _short(asked.generics)
+        ):
             owner, trait = found.trait
             if _short((owner, trait.partition("<")[0])) == _short(asked.trait):
                 return True

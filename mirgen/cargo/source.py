@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from mirgen.cargo.callee import without_regions
-from mirgen.mir.names import LEAF, erase_regions, skip_group
+from mirgen.mir.names import LEAF, erase_regions, region_end, skip_group
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 #: A calling convention's name: the strings that types have.
@@ -55,6 +55,10 @@ PARAMETER = "MirgenParameter"
 #: Which of its function's parameters a type parameter of a question is, where rustc's text says so.
 PARAMETERS_NUMBER = re.compile(rf"(?<={PARAMETER}\d)/#\d+")
 _OWN_PARAMETER = re.compile(rf"({PARAMETER}\d+)/#\d+")
+#: In a text whose other regions are ``'_``.
+_ELIDED = "\x01"
+#: A region that the innermost binder binds.
+_OWN_REGION = re.compile(r"'\^\d+(?![\d_])")
 _UNNAMEABLE = ("{", "ValTree(Branch", "Opaque(", "DefId(", "...", "<impl at")
 
 
@@ -95,9 +99,9 @@ def type_source(text: str, names: Names, lifetime: str = "'a") -> str:
     Raises:
         UnnameableError: see there.
     """
-    text = LEAF.sub(_literal, erase_regions(text))
+    text = LEAF.sub(_literal, erase_regions(_without_bound_regions(text)))
     _refuse_unnameable(text)
-    return _bound(_rooted(text, names)).replace("'_", lifetime)
+    return _bound(_rooted(text, names)).replace("'_", lifetime).replace(_ELIDED, "'_")
 
 
 def callee_source(path: str, names: Names) -> str:
@@ -113,6 +117,36 @@ def callee_source(path: str, names: Names) -> str:
         text = f"<{text[at + 6 : end - 1]}>{text[end:]}"
     _refuse_unnameable(text)
     return _bound(_rooted(_without_regions_of_functions(text), names))
+
+
+def _without_bound_regions(text: str) -> str:
+    """A text in which the regions that a function pointer's or trait object's own ``for<..>`` binds are elided: one of
+    the signature around it would make it another type."""
+    if "for<" not in text:
+        return text
+    out: list[str] = []
+    depth, binders = 0, list[int]()  # how deep the binders stand that reach to the place
+    i = 0
+    while i < len(text):
+        end = i + 1
+        if text[i] in ",)]}>" and not text.endswith("->", 0, i + 1):
+            depth -= text[i] != ","
+            while binders and (binders[-1] > depth or (text[i] == "," and binders[-1] == depth)):
+                binders.pop()
+        elif text.startswith("for<", i) and not (i > 0 and (text[i - 1].isalnum() or text[i - 1] == "_")):
+            end = skip_group(text, i + 3)
+            binders.append(depth)
+        elif text[i] in "([{<":
+            depth += 1
+        elif (region := region_end(text, i)) is not None:
+            end = region
+            if binders and _OWN_REGION.match(text, i):
+                out.append(_ELIDED)
+                i = end
+                continue
+        out.append(text[i:end])
+        i = end
+    return "".join(out)
 
 
 def _bound(text: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mirgen.cargo.callee import parse_callee
+from mirgen.cargo.made import is_made
 from mirgen.cargo.source import SOURCE_WORDS
 from mirgen.mir import ty as t
 from mirgen.mir.names import LEAF, erase_regions, region_end, skip_group, usize_argument
@@ -64,6 +65,9 @@ class Bindings:
         match generic, concrete:
             case t.UnsupportedTy(what="param"), _:
                 return self.bind_param(generic.text, concrete)
+            case t.ClosureTy(), t.ClosureTy() | t.FnDefTy() if is_made(generic):
+                captured = concrete.upvars if isinstance(concrete, t.ClosureTy) else ()
+                return self._bind_all(generic.upvars, captured) and self.bind_param(generic.text, concrete)
             case (t.UnsupportedTy(), _) | (_, t.UnsupportedTy(what="alias")):
                 return True
             case t.AdtTy(args=()), _ if is_bare(generic.path) and not _same_item(generic, concrete):
@@ -218,6 +222,7 @@ class Substitution:
         self._source = source
         self._theirs = theirs
         self._types: list[Json] = []
+        self._locals: Sequence[Json] = ()
         self._imported: dict[int, int] = {}
         self._bound = bindings
         spelled = {name: theirs(ty.text) for name, ty in bindings.types.items()}
@@ -233,6 +238,7 @@ class Substitution:
         """
         table: list[Json] = self._document["types"]
         held = _mentioned(body, table)
+        self._locals = body["locals"]
         self._types = [self._entry(entry) if i in held else _UNIT for i, entry in enumerate(table)]
         for i in held:
             entry = table[i]
@@ -252,7 +258,8 @@ class Substitution:
 
     def _is_param(self, entry: Json, *, all_bound: bool) -> bool:
         bare = entry["kind"] == "adt" and is_bare(entry["path"])
-        return entry["kind"] == "param" or (bare and (entry["path"] in self._bound.types or not all_bound))
+        stands = entry["kind"] == "param" or (entry["kind"] == "closure" and entry["text"] in self._bound.types)
+        return stands or (bare and (entry["path"] in self._bound.types or not all_bound))
 
     def _argument(self, param: str) -> int:
         ty = self._bound.types.get(param)
@@ -306,6 +313,23 @@ class Substitution:
         self._types.append({"kind": kind, "text": name} | ({"name": name} if kind == "int" else {}))
         return {"kind": "scalar", "ty": len(self._types) - 1, "bits": f"0x{bits}", "size": max(1, len(bits) // 2)}
 
+    def _length(self, place: Json) -> str:
+        """The length of the array at ``place``: where an array of a generic length is made, its type tells it."""
+        ty: Json = self._types[self._locals[place["local"]]["ty"]]
+        for step in place.get("proj", ()):
+            match step["kind"], ty["kind"]:
+                case "field", _:
+                    ty = self._types[step["ty"]]
+                case "deref", "ref" | "ptr":
+                    ty = self._types[ty["pointee"]]
+                case "downcast", _:
+                    pass
+                case _, _:
+                    raise NotSubstitutedError("an array of a generic length is made in the middle of another value")
+        if ty["kind"] != "array" or ty["len"] is None:
+            raise NotSubstitutedError(f"an array of a generic length is made, of type `{ty['text']}`")
+        return ty["len"]
+
     def _part(self, part: Any) -> Any:
         """A part of a body with its texts spelled anew."""
         if isinstance(part, list):
@@ -318,8 +342,8 @@ class Substitution:
                 new["path"] = self._spell(path)
             case {"kind": "ty_const", "text": str(text)} if not text.startswith("ValTree(Branch("):
                 return self._constant(text)
-            case {"kind": "repeat", "count": None}:
-                raise NotSubstitutedError("an array of a generic length is made")
+            case {"kind": "assign", "place": place, "rvalue": {"kind": "repeat", "count": None} as made}:
+                new["rvalue"] = {**made, "count": self._length(place)}
             case {"inlined": str(inlined)}:
                 new["inlined"] = self._spell(inlined)
             case _:

@@ -81,6 +81,7 @@ def test_scores_and_classes_count_entries() -> None:
     assert reason_class("layout of `T` has 12 bytes\nmore") == "layout of .. has .. bytes"
 
 
+LONGER = Path(__file__).parent / "programs"
 PROGRAMS = {
     "vector": ("pass", "fn main() { let mut v = vec![1u8, 2]; v.push(3); assert_eq!(v.len(), 3); }"),
     "chains": (
@@ -122,6 +123,15 @@ def test_programs_pass_fail_and_are_refused(tmp_path: Path) -> None:
         found[name] = outcomes[0].status
         assert program.failing_natively(["main"]) == ({"main"} if name in ("panics", "fails") else set())
     assert found == {name: status for name, (status, _) in PROGRAMS.items()}
+
+
+@pytest.mark.parametrize("path", sorted(LONGER.glob("*.rs")), ids=lambda path: path.stem)
+def test_longer_programs_mean_what_they_do_natively(path: Path, tmp_path: Path) -> None:
+    """Programs of a file each: what is refused or wrong in one is a kind of thing that a corpus found."""
+    program = Program(UiTest(path, path.name).source(), probe(with_sources().path), find_shim(), tmp_path / path.stem)
+    outcomes = program.outcome()
+    assert [(each.name, each.status) for each in outcomes] == [("main", "pass")], outcomes
+    assert not program.failing_natively(["main"])
 
 
 def test_what_rustc_refuses_is_no_program(tmp_path: Path) -> None:
