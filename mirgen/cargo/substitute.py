@@ -315,17 +315,15 @@ class Substitution:
 
     def _length(self, place: Json) -> str:
         """The length of the array at ``place``: where an array of a generic length is made, its type tells it."""
-        ty: Json = self._types[self._locals[place["local"]]["ty"]]
-        for step in place.get("proj", ()):
-            match step["kind"], ty["kind"]:
-                case "field", _:
-                    ty = self._types[step["ty"]]
-                case "deref", "ref" | "ptr":
-                    ty = self._types[ty["pointee"]]
-                case "downcast", _:
-                    pass
-                case _, _:
-                    raise NotSubstitutedError("an array of a generic length is made in the middle of another value")
+        ty = self._types[self._locals[place["local"]]["ty"]]
+        steps: Sequence[Json] = place.get("proj", ())
+        for step in steps:
+            if step["kind"] == "field":
+                ty = self._types[step["ty"]]
+            elif step["kind"] == "deref" and "pointee" in ty:
+                ty = self._types[ty["pointee"]]
+            elif step["kind"] != "downcast":
+                raise NotSubstitutedError("an array of a generic length is made in the middle of another value")
         if ty["kind"] != "array" or ty["len"] is None:
             raise NotSubstitutedError(f"an array of a generic length is made, of type `{ty['text']}`")
         return ty["len"]
