@@ -315,13 +315,14 @@ class Substitution:
 
     def _length(self, place: Json) -> str:
         """The length of the array at ``place``: where an array of a generic length is made, its type tells it."""
-        ty = self._types[self._locals[place["local"]]["ty"]]
+        local, types = int(place["local"]), self._types
+        ty = types[int(self._locals[local]["ty"])]
         steps: Sequence[Json] = place.get("proj", ())
         for step in steps:
             if step["kind"] == "field":
-                ty = self._types[step["ty"]]
+                ty = types[int(step["ty"])]
             elif step["kind"] == "deref" and "pointee" in ty:
-                ty = self._types[ty["pointee"]]
+                ty = types[int(ty["pointee"])]
             elif step["kind"] != "downcast":
                 raise NotSubstitutedError("an array of a generic length is made in the middle of another value")
         if ty["kind"] != "array" or ty["len"] is None:
