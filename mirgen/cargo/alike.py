@@ -8,29 +8,26 @@ made concrete by putting the program's closures in the place of the question's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mirgen.cargo.implementations import Parameter, closure_source, replaced, signature_of
+from mirgen.cargo.implementations import Parameter, closure_source, nameless, replaced, signature_of
 from mirgen.cargo.made import MAKER
 from mirgen.cargo.methods import DROP_PATH
 from mirgen.cargo.queries import query_source
 from mirgen.cargo.source import PARAMETER, Names, type_source
 from mirgen.mir.names import erase_regions
-from mirgen.mir.ty import ClosureTy, CoroutineTy, FnDefTy, FnSig, Ty, parts
+from mirgen.mir.ty import ClosureTy, CoroutineTy, FnDefTy, Ty
 
-#: An alias of an ``impl Trait`` that one function defines: the name that the question gives a closure's type.
-ALIAS_FEATURE: Final = "type_alias_impl_trait"
 _REGION: Final = re.compile(r"'a\b(?!')")
 
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """``fn``, drop glue, with names in the place of closures."""
+    """``fn``, drop glue, with names in the place of closures: aliases of an ``impl Trait``, all of one function."""
 
     fn: FnDefTy
-    closures: tuple[Parameter, ...]
+    parameters: tuple[Parameter, ...]
 
     def source(self, name: str, names: Names) -> str:
         """The question's text.
@@ -38,22 +35,29 @@ class Alike:
         Raises:
             UnnameableError: a type cannot be written.
         """
-        made = [self._maker(number, closure, names) for number, closure in enumerate(self.closures)]
-        text = "\n".join([f"mod {name}_alike {{", *made, query_source(name, self.fn, names), "}"])
+        aliases = [f"pub type {each.name} = impl {each.bound(names)};" for each in self.parameters]
+        text = "\n".join([
+            f"mod {name}_alike {{", *aliases, self._maker(name, names), query_source(name, self.fn, names), "}",
+        ])  # fmt: skip
         # Dropping does not depend on regions; one for all makes every type the one that the others' bounds speak of.
         return _REGION.sub("'static", text.replace("<'a>(", "("))
 
-    def _maker(self, number: int, closure: Parameter, names: Names) -> str:
-        instead = [(each.item, f"{each.name}/#0") for each in self.closures]
-        upvars = closure.item.upvars if isinstance(closure.item, ClosureTy) else ()
-        types = [type_source(replaced(ty.text, instead), names) for ty in upvars]
-        takes = ", ".join(f"mut u{i}: {ty}" for i, ty in enumerate(types))
-        assert not isinstance(closure.item, CoroutineTy)
-        made = closure_source(closure.item, [f"u{i}" for i in range(len(types))])
-        return (
-            f"pub type {closure.name} = impl {closure.bound(names)};"
-            f" #[define_opaque({closure.name})] fn {MAKER}{number}({takes}) -> {closure.name} {{ {made} }}"
-        )
+    def _maker(self, name: str, names: Names) -> str:
+        """The function that makes all closures: one defines every alias, whose bounds may speak of each other."""
+        instead = [(each.item, f"{each.name}/#0") for each in self.parameters]
+        captured: list[str] = []
+        made: list[str] = []
+        for closure in self.parameters:
+            assert not isinstance(closure.item, CoroutineTy)
+            upvars = closure.item.upvars if isinstance(closure.item, ClosureTy) else ()
+            made.append(closure_source(closure.item, [f"u{len(captured) + i}" for i in range(len(upvars))]))
+            captured += [type_source(replaced(ty.text, instead), names) for ty in upvars]
+        every = [closure.name for closure in self.parameters]
+        # rustc takes an alias that an earlier one's bound speaks of as named already.
+        defined = ", ".join(every[::-1])
+        takes = ", ".join(f"mut u{i}: {ty}" for i, ty in enumerate(captured))
+        gives = ", ".join(every)
+        return f"#[define_opaque({defined})] fn {name}{MAKER}({takes}) -> ({gives},) {{ ({', '.join(made)},) }}"
 
 
 def alike(glue: FnDefTy) -> Alike | None:
@@ -61,9 +65,8 @@ def alike(glue: FnDefTy) -> Alike | None:
     and types."""
     if not glue.path.startswith(DROP_PATH):
         return None
-    items = {item.text: item for item in _nameless(glue.sig)}
     # An outer one's text holds the inner ones'.
-    ordered = sorted(items.values(), key=lambda item: -len(item.text))
+    ordered = sorted(nameless(glue.sig.inputs, captured=True), key=lambda item: -len(item.text))
     instead: list[tuple[Ty, str]] = [(item, f"{PARAMETER}{i}/#0") for i, item in enumerate(ordered)]
     closures: list[Parameter] = []
     for i, item in enumerate(ordered):
@@ -76,15 +79,3 @@ def alike(glue: FnDefTy) -> Alike | None:
     inputs = tuple(replace(ty, text=replaced(ty.text, instead)) for ty in glue.sig.inputs)
     fn = replace(glue, path=replaced(glue.path, instead), sig=replace(glue.sig, inputs=inputs))
     return Alike(fn, tuple(closures))
-
-
-def _nameless(sig: FnSig) -> Iterator[ClosureTy | FnDefTy | CoroutineTy]:
-    """The closures and functions' own types in a signature, and in what closures captured."""
-    stack: list[Ty] = [*sig.inputs]
-    while stack:
-        ty = stack.pop()
-        if isinstance(ty, ClosureTy | FnDefTy | CoroutineTy):
-            yield ty
-            stack.extend(ty.upvars if isinstance(ty, ClosureTy) else ())
-        else:
-            stack.extend(parts(ty))

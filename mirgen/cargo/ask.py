@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mirgen.analysis.fold import looks_literal
-from mirgen.cargo.alike import ALIAS_FEATURE, Alike, alike
+from mirgen.cargo.alike import Alike, alike
 from mirgen.cargo.build import Unit
 from mirgen.cargo.closure import (
     PATH_HEAD,
     STANDARD_CRATES,
+    GenericAnswer,
     KnownConstant,
     Reached,
     Resolver,
@@ -344,8 +345,12 @@ class Asker:
                 if self._allow(home, unit, refusal.output):
                     continue
                 faulty = at_fault(refusal.output, overlay, left)
+                if not faulty:  # each half by itself, down to one that rustc refuses alone
+                    halves = (left[: len(left) // 2], left[len(left) // 2 :]) if len(left) > 1 else ()
+                    answered = [self._put(home, half) for half in halves]
+                    return any(answered)
                 simpler = [replace(q, text=q.simpler, simpler=None) for q in left if q.name in faulty and q.simpler]
-                left = [*(query for query in left if query.name not in faulty), *simpler] if faulty else []
+                left = [*(query for query in left if query.name not in faulty), *simpler]
                 continue
             return self._take(dump, {query.name: query for query in left}, found)
         return False
@@ -378,10 +383,12 @@ class Asker:
     ) -> bool:  # fmt: skip
         """Take the function itself, if it was inlined; else which it is, if that was asked."""
         assert query.fn is not None
-        known = self._resolver.generic_answers if query.generic else self._resolver.answers
         for header, body in bodies.items():
             if not header.header.endswith(CLOSURES) and answers(body, query.fn, with_names):
-                known[query.key] = (dump, header)
+                if query.generic:
+                    self._resolver.generic_answers[query.key] = GenericAnswer(dump, header, query.parameters)
+                else:
+                    self._resolver.answers[query.key] = (dump, header)
                 return True
         for header, body in bodies.items():
             alike = not header.header.endswith(CLOSURES) or made_alike(body, query.items)
@@ -437,8 +444,11 @@ def _otherwise(query: Query, fn: FnDefTy, names: Names) -> Query | None:
             text = asked.source(query.name, names)
         except UnnameableError:
             continue
-        feature = ALIAS_FEATURE if isinstance(asked, Alike) else None
-        put = replace(query, text=text, fn=asked.fn, feature=feature, which=asked is stand, generic=True)
+        feature = FEATURE if isinstance(asked, Alike) else None
+        put = replace(
+            query, text=text, fn=asked.fn, feature=feature, which=asked is stand, generic=True,
+            parameters={each.name: each.item for each in asked.parameters},
+        )  # fmt: skip
         return put if stand is None else _with_closures(put, stand, names)
     return None
 

@@ -7,7 +7,7 @@ library's diverging functions (a panic); any other is reported, once, with the c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -155,6 +155,15 @@ class Closure:
     objects: Objects = field(kw_only=True)
 
 
+@dataclass(frozen=True, slots=True)
+class GenericAnswer:
+    """A generic body of which an instance is to be made; ``items`` are what its type parameters' names stand for."""
+
+    dump: CrateDump
+    header: Header
+    items: Mapping[str, Ty]
+
+
 class Resolver:
     """Looks callees up in the dumps of a build's crates."""
 
@@ -170,7 +179,7 @@ class Resolver:
         #: Bodies that answer questions put to rustc (:mod:`mirgen.cargo.ask`).
         self.answers: dict[FnKey, tuple[CrateDump, Header]] = {}
         #: Generic bodies of which instances are to be made; their parameters stand for types without a name.
-        self.generic_answers: dict[FnKey, tuple[CrateDump, Header]] = {}
+        self.generic_answers: dict[FnKey, GenericAnswer] = {}
         #: Values of constants that rustc's text has as paths only.
         self.constants: dict[FnKey, KnownConstant] = {}
         #: Functions whose addresses constants hold, by the crate that printed the constant and what it calls them.

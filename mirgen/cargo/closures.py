@@ -15,6 +15,7 @@ from typing import Any
 
 from mirgen.cargo.callee import Callee, parse_callee, short, without_regions
 from mirgen.cargo.dump import CrateDump
+from mirgen.cargo.impl_heads import impl_head
 from mirgen.cargo.join import may_be_one_elsewhere
 from mirgen.cargo.unit import UnitRecord
 from mirgen.ingest import Header
@@ -89,7 +90,8 @@ def functions_of_own_path(path: str, homes: Iterable[CrateDump]) -> list[tuple[C
         (home, header)
         for home in homes
         for header in home.by_name.get(wanted.method, ())
-        if header.kind == "fn" and _is_exported_as(parse_callee(header.header), wanted)
+        if header.kind == "fn"
+        and (_is_exported_as(own := parse_callee(header.header), wanted) or _is_in_impl(own, wanted, home))
     ]
 
 
@@ -106,6 +108,17 @@ def _is_exported_as(own: Callee, path: Callee) -> bool:
     mine, theirs = own.names, path.names
     item = next((i for i, segment in enumerate(mine) if segment[:1].isupper()), None)
     return item is not None and len(mine) - item >= _ENOUGH and mine[item:] == theirs[item - len(mine) :]
+
+
+def _is_in_impl(own: Callee, path: Callee, home: CrateDump) -> bool:
+    """Whether a path within ``home`` that says where an impl stands may be what others call ``path``, of whose type and
+    trait that impl then is."""
+    at = next((i for i, segment in enumerate(own.segments) if segment.startswith("<impl at")), None)
+    if at is None or path.trait is None or own.names[at + 1 :] != path.names[1:]:
+        return False
+    head = impl_head(own.segments[at], UnitRecord.load(home.unit.record).cwd)
+    names = tuple(text.partition("<")[0].rpartition("::")[2] for text in map(erase_regions, path.trait))
+    return head is not None and (head.type, head.trait_name) == names
 
 
 def _is_in_method(segments: tuple[str, ...], trait: str, inside: tuple[str, ...]) -> bool:

@@ -25,7 +25,7 @@ from mirgen.mir.body import Body
 from mirgen.mir.coroutine import resumed
 from mirgen.mir.names import erase_regions, skip_group
 from mirgen.mir.statement import SourceInfo, Span
-from mirgen.mir.ty import ClosureTy, CoroutineTy, FnDefTy, FnSig, TupleTy, Ty, parts
+from mirgen.mir.ty import ClosureTy, CoroutineTy, FnDefTy, TupleTy, Ty, parts
 
 _MADE = re.compile(rf"[\w:]+{CLOSURES}::\{{closure#\d+\}}")
 
@@ -131,7 +131,7 @@ def closure_source(item: ClosureTy | FnDefTy, captures: Sequence[str]) -> str:
 def made_alike(body: Body, items: Sequence[Ty]) -> bool:
     """Whether the closures that ``body``, of :meth:`StandIn.closures_source`, makes are like ``items`` in all that a
     trait can tell: kind and captures (their signatures are the parameters' bounds)."""
-    every = _nameless(FnSig(tuple(local.ty for local in body.locals), body.locals[0].ty, "Rust", False, False))
+    every = nameless(local.ty for local in body.locals)
     # Texts of one closure differ in their regions; other closures have these in the arguments that their paths hold.
     made = {ty.path: ty for ty in every if isinstance(ty, ClosureTy) and _MADE.fullmatch(ty.path)}
     found = sorted(made.values(), key=lambda ty: int(ty.path.rpartition("#")[2].removesuffix("}")))
@@ -151,7 +151,7 @@ def stand_in(fn: FnDefTy) -> StandIn | None:
     if not head.startswith("<") or resumed(fn) is not None:
         return None
     if any(
-        head.startswith(f"<{erase_regions(item.text)} ") for item in _nameless(fn.sig) if isinstance(item, ClosureTy)
+        head.startswith(f"<{erase_regions(item.text)} ") for item in nameless(_types(fn)) if isinstance(item, ClosureTy)
     ):
         return None  # a closure itself is called
     found = _with_stand_ins(fn)
@@ -166,7 +166,7 @@ def with_parameters(glue: FnDefTy) -> StandIn | None:
 def _with_stand_ins(fn: FnDefTy) -> StandIn | None:
     """``fn`` with parameters for the types without a name in its signature, if there are any."""
     # An outer one's text holds the inner ones'.
-    items = sorted(_nameless(fn.sig), key=lambda item: -len(item.text))
+    items = sorted(nameless(_types(fn)), key=lambda item: -len(item.text))
     instead = [(item, f"{PARAMETER}{i}/#{i}") for i, item in enumerate(items)]
     parameters: list[Parameter] = []
     for item, parameter in instead:
@@ -182,6 +182,10 @@ def _with_stand_ins(fn: FnDefTy) -> StandIn | None:
     return StandIn(FnDefTy(fn.text, fn.crate, replaced(fn.path, instead), sig), tuple(parameters))
 
 
+def _types(fn: FnDefTy) -> tuple[Ty, ...]:
+    return (*fn.sig.inputs, fn.sig.output)
+
+
 def replaced(text: str, instead: Iterable[tuple[Ty, str]]) -> str:
     """A text with others in the place of types' own, the longest first."""
     for item, other in instead:
@@ -189,10 +193,11 @@ def replaced(text: str, instead: Iterable[tuple[Ty, str]]) -> str:
     return text
 
 
-def _nameless(sig: FnSig) -> Iterator[ClosureTy | FnDefTy | CoroutineTy]:
-    """The outermost closures and functions' own types in a signature, each once."""
+def nameless(types: Iterable[Ty], *, captured: bool = False) -> Iterator[ClosureTy | FnDefTy | CoroutineTy]:
+    """The outermost closures and functions' own types in ``types``, and in what these take and give, each once; with
+    those that closures have ``captured``, if that is wanted."""
     seen: set[str] = set()
-    stack: list[Ty] = [*sig.inputs, sig.output]
+    stack = [*types]
     while stack:
         ty = stack.pop()
         if not isinstance(ty, ClosureTy | FnDefTy | CoroutineTy):
@@ -200,6 +205,10 @@ def _nameless(sig: FnSig) -> Iterator[ClosureTy | FnDefTy | CoroutineTy]:
         elif ty.text not in seen:
             seen.add(ty.text)
             yield ty
+            if not isinstance(ty, CoroutineTy) and ty.sig is not None:
+                stack += [*ty.sig.inputs, ty.sig.output]
+            if captured and isinstance(ty, ClosureTy):
+                stack += ty.upvars
 
 
 def signature_of(item: ClosureTy | FnDefTy | CoroutineTy) -> str | None:

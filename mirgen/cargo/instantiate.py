@@ -15,7 +15,16 @@ from pathlib import Path
 from mirgen.analysis.computed import may_be_computed, with_call
 from mirgen.analysis.references import references
 from mirgen.cargo.callee import definition_path, parse_callee, without_regions
-from mirgen.cargo.closure import STANDARD_CRATES, Item, KnownConstant, Resolver, Unevaluated, Unresolved, called_item
+from mirgen.cargo.closure import (
+    STANDARD_CRATES,
+    GenericAnswer,
+    Item,
+    KnownConstant,
+    Resolver,
+    Unevaluated,
+    Unresolved,
+    called_item,
+)
 from mirgen.cargo.closures import (
     arguments_of_trait,
     closures_of_own_path,
@@ -100,15 +109,15 @@ class _Wanted:
     headers: tuple[Header, ...]
     #: the item's drop glue, where that is wanted instead of what it runs
     glue: FnDefTy | None = None
-    #: whether the generic body is a question's answer, of which every parameter stands in the signature
-    is_answer: bool = False
+    #: the question's answer that the generic body is, of which every parameter is known
+    answer: GenericAnswer | None = None
 
     @property
     def documents(self) -> tuple[frozenset[str], ...]:
         """Types that stand together in the call's document: the item's own, or what a question's answer is about, which
         need not stand in any under its own name."""
         own = frozenset({self.item.text})
-        if not self.is_answer:
+        if self.answer is None:
             return (own,)
         assert isinstance(self.item, FnDefTy)
         return own, frozenset(getattr(ty, "pointee", ty).text for ty in self.item.sig.inputs)
@@ -251,7 +260,7 @@ class Instantiator:
         if coroutine is not None:
             return self._find_drop(coroutine, unresolved)
         if generic is not None:
-            return _Wanted(item, printed_by, generic[0], (generic[1],), is_answer=True)
+            return _Wanted(item, printed_by, generic.dump, (generic.header,), answer=generic)
         spans = self._resolver.implementations.get((item.crate, item.path))
         for home in (printed_by, *self._resolver.candidate_crates(item, printed_by)):
             if isinstance(home, InstanceDump):
@@ -298,16 +307,21 @@ class Instantiator:
         if len(fitting) != 1:
             raise NotSubstitutedError(f"{len(fitting)} generic bodies fit it")
         body, bindings = fitting[0]
-        if isinstance(item, FnDefTy) and not wanted.is_answer:
+        document, at = _document_of(home, body)
+        if wanted.answer is not None:
+            _bind_items(wanted.answer, document["types"], bindings)
+        elif isinstance(item, FnDefTy):
             _bind_declared(item, body, home, bindings)
         view = self._view(wanted.printed_by)
-        document, at = _document_of(home, body)
         substitution = Substitution(
             document, bindings, table, self._spelling(home, view), self._spelling(wanted.printed_by, view)
         )  # fmt: skip
         name = self._spelling(wanted.printed_by, view)(erase_regions(wanted.key[1]))
         instance = substitution.document(
-            document["bodies"][at], name, view.crate, all_bound=wanted.is_answer or _all_bound(item, body, bindings)
+            document["bodies"][at],
+            name,
+            view.crate,
+            all_bound=wanted.answer is not None or _all_bound(item, body, bindings),
         )
         return view, view.add(instance)
 
@@ -445,6 +459,14 @@ def _bindings(item: Item, body: Body, types: Mapping[str, Ty]) -> Bindings | Non
         if is_bare(name) and ty is not None and not bindings.bind_param(name, ty):
             return None
     return bindings
+
+
+def _bind_items(answer: GenericAnswer, table: Iterable[Json], bindings: Bindings) -> None:
+    """Bind the parameters of an answer that only others' bounds speak of."""
+    for entry in table:
+        item = answer.items.get(entry["text"].partition("/#")[0]) if entry["kind"] == "param" else None
+        if item is not None and not bindings.bind_param(entry["text"], item):
+            raise NotSubstitutedError(f"`{entry['text']}` is not `{item.text}`, for which it was asked")
 
 
 def _bind_declared(item: FnDefTy, body: Body, home: CrateDump, bindings: Bindings) -> None:

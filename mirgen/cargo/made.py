@@ -10,9 +10,9 @@ from mirgen.cargo.source import PARAMETER
 from mirgen.mir.names import skip_group
 from mirgen.mir.ty import ClosureTy
 
-#: The functions that make them, with the numbers of the names that they have in the question.
-MAKER: Final = "mirgen_made_"
-_MADE: Final = re.compile(rf"(?:\w+::)*{MODULE}\w*(?:::\w+)*::{MAKER}(\d+)::\{{closure#0\}}")
+#: What the name of the function that makes them ends with; it makes them in the order of their names in the question.
+MAKER: Final = "_mirgen_made"
+_MADE: Final = re.compile(rf"(?:\w+::)*{MODULE}\w*(?:::\w+)*::\w+{MAKER}::\{{closure#(\d+)\}}")
 _TEXT: Final = re.compile(rf"\{{{_MADE.pattern}")
 
 

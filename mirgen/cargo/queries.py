@@ -8,8 +8,8 @@ added function's body *is* the instance's.  Each question has a small tower of i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mirgen.cargo.callee import parse_callee, same_callee, short
@@ -37,8 +37,8 @@ class Query:
     ``fn`` is the function whose body is asked for; ``None`` where it is a constant's value, ``path`` as ``key`` has it.
     ``feature`` must be enabled in the crate.  ``at`` is where in the file the text goes, line and column, if not to its
     end: inside a function's body, where what is asked about has a name.  ``inside`` is then that body's header; where
-    the text is a macro's, every function that this wrote gets the question.  ``generic``: the answer has parameters in
-    the place of some types.  ``which``: where rustc does not answer so, it is asked which implementation ``fn``, a
+    the text is a macro's, every function that this wrote gets the question.  ``generic``: the answer has ``parameters``
+    in the place of some types.  ``which``: where rustc does not answer so, it is asked which implementation ``fn``, a
     trait's method, means; those of ``items`` are closures that the question makes, where that can be.  ``simpler`` is
     the text without these.  ``address``: what is asked is which function a constant holds the address of.
     """
@@ -55,6 +55,7 @@ class Query:
     simpler: str | None = None
     items: tuple[Ty, ...] = ()
     generic: bool = False
+    parameters: Mapping[str, Ty] = field(default_factory=dict[str, Ty])
     address: bool = False
 
 

@@ -17,6 +17,8 @@ _MARGIN = re.compile(r"^ *(\d+) +\|( +/)?")
 _END_OF_SEVERAL = re.compile(r"^ +\| +\|_")
 _FEATURE = re.compile(r"^ *= help: add `#!\[feature\((\w+)\)\]` to the crate attributes to enable$", re.MULTILINE)
 _NOT_LINKED = re.compile(r"^error\[E0433\]: cannot find `(core|alloc)` in the crate root$", re.MULTILINE)
+#: rustc says this of every alias where there is another error in the crate.
+_WITHOUT_ALIAS = re.compile(r"^error: item does not contain any opaque types\n(?:.+\n)*", re.MULTILINE)
 _POSITION = re.compile(r"^ *--> (.+?):(\d+):\d+$", re.MULTILINE)
 
 
@@ -63,6 +65,10 @@ def _private_members(output: str) -> list[tuple[str, str, str]]:
 
 def at_fault(output: str, overlay: Overlay, queries: Sequence[Query]) -> set[str]:
     """The questions at which rustc's errors point."""
+    return _pointed_at(_WITHOUT_ALIAS.sub("", output), overlay, queries) or _pointed_at(output, overlay, queries)
+
+
+def _pointed_at(output: str, overlay: Overlay, queries: Sequence[Query]) -> set[str]:
     faulty: set[str] = set()
     lines: dict[str, list[str]] = {}
     for file, line in _POSITION.findall(output):

@@ -24,7 +24,7 @@ from mirgen.ingest import Header
 from mirgen.mir.body import Body
 from mirgen.mir.builder import BodyBuilder, TypeMaker, closure_of
 from mirgen.mir.statement import Span
-from mirgen.mir.ty import BoolTy, ClosureTy, FloatTy, IntTy
+from mirgen.mir.ty import BoolTy, ClosureTy, FloatTy, IntTy, NeverTy, StrTy
 
 TY = TypeMaker("k")
 HERE = Span("src/t.rs", 6, 30, 6, 30)
@@ -158,11 +158,35 @@ def test_functions_inside_methods_are_called_by_the_paths_that_their_crate_has_f
         "iter::Other::count::plus", "<impl at a.rs:1:1>::count::plus",
     )  # fmt: skip
     headers = [Header(name, None, "fn", i, (), "()") for i, name in enumerate(names)]
-    home = cast("CrateDump", SimpleNamespace(crate="core", by_name={"plus": headers}))
+    home = cast("CrateDump", SimpleNamespace(crate="core", by_name={"plus": headers}, unit=_Dump("core").unit))
     found = functions_of_own_path("std::iter::Iterator::count::plus::<u8>", [home])
     assert [header.line for _, header in found] == [0]
     assert functions_of_own_path("<u8 as std::iter::Iterator>::count::plus::<u8>", [home]) == []
     assert functions_of_own_path("std::iter::plus::<u8>", [home]) == []
+
+
+def test_functions_inside_methods_of_impls_are_told_by_what_stands_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heads = ["impl<I, U> Iterator for Flat<I, U>", "impl<I> Back for m::Flat<I, u8>", "impl<T> Iterator for [T]"]
+    (tmp_path / "a.rs").write_text("".join(f"{head} {{}}\n" for head in heads))
+
+    def load(record: Path) -> UnitRecord:
+        return UnitRecord("k", record, tmp_path, tmp_path, {}, True, "k")
+
+    monkeypatch.setattr(closures.UnitRecord, "load", load)
+    spans = [f"m::<impl at a.rs:{i + 1}:1: {i + 1}:{len(head) + 1}>" for i, head in enumerate(heads)]
+    names = [f"{span}::by::step" for span in spans] + [f"{spans[0]}::other::step"]
+    headers = [Header(name, None, "fn", i, (), "()") for i, name in enumerate(names)]
+    home = cast("CrateDump", SimpleNamespace(crate="core", by_name={"step": headers}, unit=_Dump("core").unit))
+
+    def lines(path: str) -> list[int]:
+        return [header.line for _, header in functions_of_own_path(path, [home])]
+
+    assert lines("<std::m::Flat<I, U> as std::iter::Iterator>::by::step::<u8>") == [0]
+    assert lines("<std::m::Flat<I, U> as std::iter::Back>::by::step::<u8>") == [1]
+    assert lines("<std::m::Other<I, U> as std::iter::Iterator>::by::step::<u8>") == []
+    assert lines("std::m::Flat::<I, U>::by::step::<u8>") == []
 
 
 def test_functions_in_modules_are_told_by_more_than_their_names() -> None:
@@ -182,5 +206,9 @@ def test_arguments_and_primitive_types() -> None:
         assert made_ is not None and made_[0]["text"] == made_[1].text == text
         assert isinstance(made_[1], kind) and made_[1].crate == "k"
     assert primitive("isize", "k") == ({"kind": "int", "text": "isize", "name": "isize"}, TY.isize)
+    empty = primitive("()", "k")
+    assert empty == ({"kind": "tuple", "text": "()", "elems": []}, TY.unit)
+    assert primitive("!", "k") == ({"kind": "never", "text": "!"}, NeverTy("!", "k"))
+    assert primitive("str", "k") == ({"kind": "str", "text": "str"}, StrTy("str", "k"))
     for text in ("T", "u7", "f16", "usize2", "m::bool", "[u8; 3]"):
         assert primitive(text, "k") is None
