@@ -33,6 +33,7 @@ from mirgen.mir.ty import (
     ArrayTy,
     BoolTy,
     CharTy,
+    ClosureTy,
     DynTy,
     FloatTy,
     FnDefTy,
@@ -275,6 +276,9 @@ class _Folder:
             case r.Ref(place=place) | r.RawPtr(place=place):
                 return self._address(place)
             case r.ArrayAggregate(operands=operands) | r.TupleAggregate(operands=operands):
+                layout = self._layout(ty)
+                return self._aggregate(layout, layout, operands)
+            case r.ClosureAggregate(operands=operands, complete=True) if isinstance(ty, ClosureTy):
                 layout = self._layout(ty)
                 return self._aggregate(layout, layout, operands)
             case r.AdtAggregate(variant=variant, operands=operands):

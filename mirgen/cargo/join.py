@@ -65,6 +65,7 @@ def find_body(
         chosen = _narrow(callee, parsed, crate, chosen)
     if not chosen and blind and parsed.trait is not None:
         chosen = _only_implementation(callee, parsed, crate, named, by_name)
+        chosen = chosen or [h for h in _of_own_type(callee, parsed, crate, named, by_name) if is_settled(h)]
     if len(chosen) > 1:
         return Ambiguous(tuple(chosen))
     return chosen[0] if chosen else None
@@ -97,6 +98,28 @@ def _only_implementation(
         return certain
     # A generic body is none that can be compiled.
     return [h for h in fitting if len(fitting) > 1 or all(_is_certain(*pair) for pair in _signatures(callee, h))]
+
+
+def _of_own_type(
+    callee: FnDefTy, parsed: Callee, crate: str, named: Sequence[Header], by_name: dict[str, list[Header]]
+) -> list[Header]:
+    """The impl of a trait method for a type that the call and the body, of one crate, spell alike.
+
+    A trait without arguments has one impl for a type.  More than one body that may be it is none: traits, and macros'
+    impls, are told by names.
+    """
+    assert parsed.trait is not None
+    owner, trait = parsed.trait
+    inputs = [erase_regions(ty.text) for ty in callee.sig.inputs]
+    receivers = {owner, f"&'_ {owner}", f"&'_ mut {owner}"}
+    if callee.crate != crate or "<" in trait or not inputs or inputs[0] not in receivers:
+        return []
+    name = short(trait)
+    fitting = [
+        header for header in named
+        if may_be_of_trait(header, name, by_name, told=False) and [*map(erase_regions, header.args)] == inputs
+    ]  # fmt: skip
+    return fitting if len(fitting) == 1 and _trait_of(fitting[0], by_name) == name else []
 
 
 def may_be_of_trait(header: Header, trait: str, by_name: dict[str, list[Header]], *, told: bool) -> bool:

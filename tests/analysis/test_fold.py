@@ -20,6 +20,7 @@ from mirgen.mir.builder import (
     array_of_values,
     binary,
     cast,
+    closure_of,
     const,
     deref,
     discriminant,
@@ -153,6 +154,17 @@ def test_as_many_values_of_no_size_as_there_can_be() -> None:
     value, allocs = fold(ty, b)
     assert value == p.PointerConst(ty.ref(array), 100, 0)
     assert allocs == {100: m.MemoryAlloc(None, 1, b"", (), ())}
+
+
+def test_a_closure_is_what_it_captured() -> None:
+    ty = LayoutMaker()
+    for captured in ((), (const(ty.u8, 7), const(ty.u8, 9))):
+        closure = ty.closure("f::{closure#0}", [ty.u8] * len(captured))
+        b = promoted(ty, closure)
+        b.assign(b.ret, ref(b.let(closure, closure_of("a.rs:1:1: 1:9", *captured))))
+        value, allocs = fold(ty, b)
+        assert value == p.PointerConst(ty.ref(closure), 100, 0)
+        assert allocs == {100: m.MemoryAlloc(None, 1, b"\7\x09" if captured else b"", (), ())}
 
 
 def test_functions_by_address_and_values_that_are_no_pointers() -> None:

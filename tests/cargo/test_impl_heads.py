@@ -9,7 +9,7 @@ import pytest
 from mirgen.cargo.impl_heads import inherent_type
 from mirgen.cargo.join import find_body, group_by_name, names_inherent
 from mirgen.ingest import Header
-from mirgen.mir.ty import FnDefTy, FnSig, TupleTy
+from mirgen.mir.ty import AdtTy, FnDefTy, FnSig, PointerTy, TupleTy
 
 
 def segment(file: Path, text: str) -> str:
@@ -59,6 +59,35 @@ def test_in_a_blind_crate_the_source_decides_between_methods_of_one_name(tmp_pat
         assert find_body(callee, "dep", group_by_name(headers)) is None, "elsewhere the side channel says it"
     elsewhere = FnDefTy("", "dep", "other::Global::grow", FnSig((), unit, "Rust", False, False))
     assert find_body(elsewhere, "dep", group_by_name(headers), blind=True) is None
+
+
+@pytest.mark.parametrize(
+    ("heads", "wanted"),
+    [
+        (["impl Drop for Counter<'_>"], 0),
+        (["impl Other for Counter<'_>", "impl m::Drop for Counter<'_>"], 1),
+        (["impl Drop for Counter<'_>", "impl m::Drop for Counter<'_>"], None),  # which of two traits of one name
+        (["impl Drop for Counter<'_>", "make_impls!(u8)"], None),  # a macro may have written the one that is meant
+        (["impl Counter<'_>"], None),
+    ],
+)
+def test_in_a_blind_crate_a_type_of_its_own_has_one_impl_of_a_trait(
+    tmp_path: Path, heads: list[str], wanted: int | None
+) -> None:
+    unit = TupleTy("()", "k", ())
+    counter = AdtTy("m::Counter<'{erased}>", "k", "m::Counter", (), ())
+    taken = PointerTy("&'{erased} mut m::Counter<'{erased}>", "k", counter, True, True)
+    headers = [
+        Header(f"m::{segment(tmp_path / f'{i}.rs', head)}::drop", None, "fn", i, (taken.text,), "()")
+        for i, head in enumerate(heads)
+    ]
+    path = "<m::Counter<'{erased}> as std::ops::Drop>::drop"
+    callee = FnDefTy("", "k", path, FnSig((taken,), unit, "Rust", False, False))
+    found = find_body(callee, "k", group_by_name(headers), blind=True)
+    assert found is (None if wanted is None else headers[wanted])
+    assert find_body(callee, "k", group_by_name(headers), blind=True, is_settled=lambda _: False) is None
+    elsewhere = FnDefTy("", "other", path, FnSig((taken,), unit, "Rust", False, False))
+    assert find_body(elsewhere, "k", group_by_name(headers), blind=True) is None
 
 
 @pytest.mark.parametrize(("head", "is_macros"), [("impl $name", True), ("impl<T> $name", True), ("impl X", False)])
