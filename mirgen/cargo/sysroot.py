@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from mirgen.cargo.hoist import hoisted
@@ -116,7 +116,8 @@ def _expose(
     toolchain: Toolchain, items: Sequence[Private], target: str, progress: Callable[[str], None]
 ) -> Path | None:
     known = _exposed(toolchain, target)
-    named = {(item.file, item.line) for item in known}
+    refused = _listed(_refused_file(toolchain, target))
+    named = {(item.file, item.line) for item in (*known, *refused)}
     wanted = {
         with_stability(item) for item in items if (item.file, item.line) not in named and not shares_its_name(item)
     }
@@ -134,8 +135,9 @@ def _expose(
         if built is None:
             continue
         final, every = built
-        listed = json.dumps([[str(i.file), i.line, i.col, i.attribute] for i in every])
-        write_atomic(_exposed_file(toolchain, target), listed.encode())
+        _list(_exposed_file(toolchain, target), every)
+        opened = {(item.file, item.line) for item in every}
+        _list(_refused_file(toolchain, target), (*refused, *(i for i in wanted if (i.file, i.line) not in opened)))
         return final
     return None
 
@@ -144,14 +146,17 @@ def _build_exposed(
     toolchain: Toolchain, library: Path, target: str, items: tuple[Private, ...], wanted: Collection[Private],
     progress: Callable[[str], None],
 ) -> tuple[Path, tuple[Private, ...]] | None:  # fmt: skip
-    """A sysroot in which ``items`` may be named, and which of them that are; ``None`` where such a copy does not
-    compile with those that are ``wanted``."""
+    """A sysroot in which ``items`` may be named, and which of them that are: all that are ``wanted``, but for those
+    that rustc itself finds fault with.  ``None`` where no such copy compiles."""
     for _ in range(_MAX_TRIES):
         final = _exposed_path(toolchain, target, items)
         try:
             _build_once(toolchain, library, target, final, progress, items)
         except ToolError as error:
-            before, items = items, mended(items, wanted, error.output)
+            before = items
+            items = mended(items, wanted, error.output)
+            if items == before:
+                items = mended(items, (), error.output)
             if items == before:
                 return None
         else:
@@ -164,8 +169,21 @@ def _exposed_file(toolchain: Toolchain, target: str) -> Path:
     return plain.with_name(f"{plain.name}-exposed.json")
 
 
+def _refused_file(toolchain: Toolchain, target: str) -> Path:
+    """What was wanted and cannot be opened: it is not tried again."""
+    plain = sysroot_path(toolchain, target)
+    return plain.with_name(f"{plain.name}-not-exposed.json")
+
+
 def _exposed(toolchain: Toolchain, target: str) -> tuple[Private, ...]:
-    file = _exposed_file(toolchain, target)
+    return _listed(_exposed_file(toolchain, target))
+
+
+def _list(file: Path, items: Iterable[Private]) -> None:
+    write_atomic(file, json.dumps([[str(i.file), i.line, i.col, i.attribute] for i in items]).encode())
+
+
+def _listed(file: Path) -> tuple[Private, ...]:
     entries: list[tuple[str, int, int, str]] = json.loads(file.read_bytes()) if file.is_file() else []
     return tuple(Private(Path(name), line, col, attribute) for name, line, col, attribute in entries)
 

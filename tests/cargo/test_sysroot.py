@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mirgen.cargo.overlay import TRAIT_MARK
+from mirgen.cargo import sysroot
+from mirgen.cargo.overlay import TRAIT_MARK, Private
 from mirgen.cargo.shim import run_shim
-from mirgen.cargo.sysroot import build_sysroot, inlinable, readable, sysroot_path
+from mirgen.cargo.sysroot import build_sysroot, expose_standard, inlinable, readable, sysroot_path
 from mirgen.cargo.toolchain import Toolchain, find_shim, probe
+from mirgen.errors import ToolError
 from mirgen.ingest import load_layouts
 
 
@@ -114,3 +117,44 @@ fn swap() {}
     changed = {i: new for i, (old, new) in enumerate(zip(before, after, strict=True), 1) if old != new}
     mark = f" #[allow(dead_code)] const {TRAIT_MARK}: [Option<&dyn fmt::$Trait>; 1] = [None];"
     assert changed == {4: before[3] + mark, 14: " " * len(before[13])}
+
+
+def test_what_rustc_finds_fault_with_is_left_closed_and_not_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One item that cannot be opened does not keep others closed that are wanted with it."""
+    library = tmp_path / "library"
+    for crate in ("core", "alloc"):
+        (library / crate / "src").mkdir(parents=True)
+    file = library / "core" / "src" / "lib.rs"
+    file.write_text("fn good() {}\nfn bad() {}\nfn other() {}\n")
+    toolchain = Toolchain(tmp_path / "rustc", "1.96.0", "abc", "host", tmp_path, library)
+    tried: list[list[int]] = []
+
+    def build(
+        toolchain: Toolchain, library: Path, target: str, final: Path, progress: object, items: Sequence[Private] = ()
+    ) -> None:
+        tried.append([item.line for item in items])
+        if 2 in tried[-1]:
+            raise ToolError("rustc", "core does not compile", output=f"error: no\n --> {file}:2:1\n")
+        final.mkdir(parents=True)
+        (final / "complete").touch()
+
+    monkeypatch.setattr(sysroot, "_build_once", build)
+
+    def nothing(source: Path) -> frozenset[Private]:
+        return frozenset()
+
+    def built(toolchain: Toolchain, target: str) -> Path:
+        return tmp_path
+
+    monkeypatch.setattr(sysroot, "openable", nothing)
+    monkeypatch.setattr(sysroot, "built_sysroot", built)
+    monkeypatch.setenv("MIRGEN_CACHE_DIR", str(tmp_path / "cache"))
+    good, bad, other = (Private(file, line, 1) for line in (1, 2, 3))
+    first = expose_standard(toolchain, [good, bad])
+    assert first is not None and tried == [[1, 2], [1]]
+    assert expose_standard(toolchain, [bad, good]) == first
+    assert tried == [[1, 2], [1]], "nothing new is to be had"
+    assert expose_standard(toolchain, [bad, other]) not in (None, first)
+    assert tried[2:] == [[1, 3]]
