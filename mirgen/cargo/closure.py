@@ -340,9 +340,11 @@ class Resolver:
         return [dump for dump in (*dumps, *more) if dump is not home]
 
     def crates_in(self, path: str, home: CrateDump) -> list[CrateDump]:
-        """Dumps of the crates that ``path`` names, but for ``home``."""
+        """Dumps of the crates that ``path`` names, each once, but for ``home``."""
         names = dict.fromkeys(PATH_HEAD.findall(erase_regions(path)))
-        return [dump for name in names for dump in self._dumps(name) if dump is not home]
+        dumps = (dump for name in names for dump in self._dumps(name))
+        found = {id(dump): dump for dump in dumps if dump is not home}
+        return list(found.values())
 
     @staticmethod
     def _standard(fn: FnDefTy) -> bool:

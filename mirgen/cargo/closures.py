@@ -103,7 +103,8 @@ def _is_exported_as(own: Callee, path: Callee) -> bool:
         same = heads[0] == heads[1] or own.trait[0].isidentifier()
         same = same and all(map(may_be_one_elsewhere, path.trait, own.trait))
         return same and own.names[1:] == path.names[1:]
-    if own.trait is not None or path.trait is not None or "<impl " in f"{own.segments} {path.segments}":
+    of_impl = any(segment.startswith("<impl ") for segment in (*own.segments, *path.segments))
+    if own.trait is not None or path.trait is not None or of_impl:
         return False
     mine, theirs = own.names, path.names
     item = next((i for i, segment in enumerate(mine) if segment[:1].isupper()), None)

@@ -45,6 +45,7 @@ from mirgen.cargo.substitute import (
     Substitution,
     is_bare,
     is_opaque,
+    with_types,
 )  # fmt: skip
 from mirgen.cargo.unit import UnitRecord
 from mirgen.cargo.within import declared_parameters
@@ -299,10 +300,14 @@ class Instantiator:
         table, types = _table(wanted.printed_by, *map(_holding, wanted.documents))
         around = _own_arguments(item.path) if isinstance(item, FnDefTy) else _arguments_around(item.path)
         for text in (*arguments_of_trait(item.path), *around):  # the document need not hold it apart from the path
-            added = None if text in types else primitive(text, item.crate)
+            if text in types:
+                continue
+            added = primitive(text, item.crate)
             if added is not None:
                 table.append(added[0])
                 types[text] = added[1]
+            else:
+                _take_type(text, (wanted.printed_by, self._root()), table, types)
         fitting = [(body, bound) for body in bodies.values() if (bound := _bindings(item, body, types)) is not None]
         if len(fitting) != 1:
             raise NotSubstitutedError(f"{len(fitting)} generic bodies fit it")
@@ -453,8 +458,7 @@ def _bindings(item: Item, body: Body, types: Mapping[str, Ty]) -> Bindings | Non
     if not isinstance(receiver, ClosureTy | CoroutineTy) or not bindings.bind(receiver, item):
         return None
     # Parameters that only the closure's body uses are told by the path of the function around it.
-    names, arguments = _arguments_around(receiver.path), _arguments_around(item.path)
-    for name, argument in zip(names, arguments, strict=len(names) == len(arguments)):
+    for name, argument in _named_arguments(receiver.path, item.path):
         ty = types.get(argument)
         if is_bare(name) and ty is not None and not bindings.bind_param(name, ty):
             return None
@@ -506,6 +510,19 @@ def _arguments_around(closure: str) -> list[str]:
     return without_regions(around[around.index("<") + 1 : -1])
 
 
+def _named_arguments(own: str, closure: str) -> list[tuple[str, str]]:
+    """The arguments that ``closure``, a path, gives to the function around it and to the trait whose method that is, by
+    the names that its own path in its crate has for them."""
+    names, arguments = _arguments_around(own), _arguments_around(closure)
+    pairs = [*zip(names, arguments, strict=True)] if len(names) == len(arguments) else []
+    traits, given = arguments_of_trait(own), arguments_of_trait(closure)
+    if not traits and len(given) == 1:  # a method that the trait itself has a body of
+        pairs.append(("Self", given[0]))
+    elif traits and len(traits) == len(given):
+        pairs += zip(traits, given, strict=True)
+    return list(dict.fromkeys(pairs))
+
+
 def _argument_count(item: Item) -> int | None:
     """How many generic arguments, other than regions, ``item``'s path gives; ``None`` where an impl's are not told."""
     if "<impl " in item.path or isinstance(item, ClosureTy | CoroutineTy):
@@ -543,6 +560,29 @@ def _global(crate: str, texts: Iterable[str]) -> str:
     if crate == "alloc":
         return "alloc::Global"
     return "std::alloc::Global" if any("std::" in text for text in texts) else "alloc::alloc::Global"
+
+
+def _take_type(text: str, dumps: Iterable[CrateDump], table: list[Json], types: dict[str, Ty]) -> None:
+    """Add the type of that text to a document's table, with all that it holds, if another document of its crate has
+    it."""
+    crate = next(iter(dumps)).crate
+    for path, unit in (document for dump in dumps if dump.crate == crate for document in dump.documents):
+        ty = next((ty for ty in unit.types if erase_regions(ty.text) == text), None)
+        if ty is None:
+            continue
+        other: list[Json] = json.loads(path.read_bytes())["types"]
+        at = next(i for i, entry in enumerate(other) if entry["text"] == ty.text)
+        taken: dict[int, int] = {}
+
+        def take(index: int, other: Sequence[Json] = other, taken: dict[int, int] = taken) -> int:
+            if index not in taken:
+                table.append(with_types(other[index], take))
+                taken[index] = len(table) - 1
+            return taken[index]
+
+        take(at)
+        types[text] = ty
+        return
 
 
 def _holding(texts: frozenset[str]) -> Callable[[MirUnit], bool]:

@@ -20,7 +20,8 @@ from mirgen.cargo.overlay import Private, module_file, private_items_of, shares_
 _UNSTABLE = '#[unstable(feature = "mirgen_exposed", issue = "none")] '
 _CONST_UNSTABLE = '#[rustc_const_unstable(feature = "mirgen_exposed", issue = "none")] '
 _MISSING = re.compile(
-    r"^error: implementation has missing (const )?stability attribute\n *--> (.+?):(\d+):(\d+)$", re.MULTILINE
+    r"^error: (?:implementation|function) has missing (const )?stability attribute\n *--> (.+?):(\d+):(\d+)$",
+    re.MULTILINE,
 )
 _PLACE = re.compile(r"(?:-->|:::) (.+?):(\d+):\d+")
 _STABILITY = re.compile(r"\b(?:un)?stable\(")
@@ -147,10 +148,13 @@ def with_stability(item: Private) -> Private:
 def mended(items: Collection[Private], wanted: Collection[Private], output: str) -> tuple[Private, ...]:
     """The items to try after rustc refused ``items`` with ``output``: marks that it misses are there too, what it finds
     fault with is not, unless it is ``wanted``."""
-    missing = {
-        Private(Path(file), int(line), int(col), _CONST_UNSTABLE if const else _UNSTABLE)
-        for const, file, line, col in _MISSING.findall(output)
-    }
-    excused = {(item.file, item.line) for item in (*missing, *wanted)}
+    known = {(item.file, item.line): item for item in items}
+    missing: dict[tuple[Path, int], Private] = {}
+    for const, file, line, col in _MISSING.findall(output):
+        place = (Path(file), int(line))
+        item = missing.get(place) or known.get(place) or Private(*place, int(col))
+        missing[place] = replace(item, attribute=item.attribute + (_CONST_UNSTABLE if const else _UNSTABLE))
+    excused = {*missing, *((item.file, item.line) for item in wanted)}
     faulty = {(Private(Path(file), int(line), 1).file, int(line)) for file, line in _PLACE.findall(output)} - excused
-    return tuple(sorted({*(item for item in items if (item.file, item.line) not in faulty), *missing}))
+    kept = (item for item in items if (item.file, item.line) not in faulty | missing.keys())
+    return tuple(sorted({*kept, *missing.values()}))

@@ -275,7 +275,7 @@ class Substitution:
         known = self._imported.get(index)
         if known is not None:
             return known
-        entry = _with_types(self._source[index], self._import)
+        entry = with_types(self._source[index], self._import)
         entry = _with_texts(entry, self._theirs)
         self._types.append(entry)
         self._imported[index] = len(self._types) - 1
@@ -357,7 +357,7 @@ def _mentioned(body: Json, table: Sequence[Json]) -> frozenset[int]:
     def note(index: int) -> int:
         if index not in found:
             found.add(index)
-            _with_types(table[index], note)
+            with_types(table[index], note)
         return index
 
     stack: list[Any] = [body]
@@ -385,7 +385,7 @@ def _with_texts(entry: Json, spell: Spelling) -> Json:
     return new
 
 
-def _with_types(entry: Json, convert: Any) -> Json:
+def with_types(entry: Json, convert: Any) -> Json:
     """An entry with every index that it holds converted."""
     new = dict(entry)
     for key in ("pointee", "elem", "resume", "yields", "returns"):

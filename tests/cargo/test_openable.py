@@ -125,6 +125,10 @@ error[E0449]: no
    ::: /l/core/src/a.rs:11:2
 """
     found = mended([kept, wrong, wanted, Private(file, 11, 4)], [wanted], output)
-    assert [(item.line, item.col) for item in found] == [(3, 1), (5, 1), (5, 1), (7, 1), (9, 5)]
+    assert [(item.line, item.col) for item in found] == [(3, 1), (5, 1), (7, 1), (9, 5)]
     assert "rustc_const_unstable" in "".join(item.attribute for item in found if item.line == 5)
     assert mended(found, [], "error: something else") == found
+    again = mended(found, [wanted], "error: function has missing stability attribute\n   --> /l/core/src/a.rs:7:1\n")
+    assert [item.line for item in again] == [3, 5, 7, 9]
+    marked = next(item for item in again if item.line == 7)
+    assert marked.attribute.startswith("#[a] #[unstable(")
