@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mirgen.analysis.fold import looks_literal
-from mirgen.cargo.alike import Alike, alike
+from mirgen.cargo.alike import Alike, alike, alike_projection
 from mirgen.cargo.build import Unit
 from mirgen.cargo.closure import (
     PATH_HEAD,
     STANDARD_CRATES,
     GenericAnswer,
     KnownConstant,
+    NormalType,
     Reached,
     Resolver,
     Unevaluated,
@@ -36,9 +38,11 @@ from mirgen.cargo.inside import constants_inside, find_by_spans, find_inside, fi
 from mirgen.cargo.made import with_names
 from mirgen.cargo.methods import dyn_call
 from mirgen.cargo.overlay import Overlay, Private, make_overlay
+from mirgen.cargo.projections import OpenProjection, index_of
 from mirgen.cargo.queries import CLOSURES, INSIDE, Query, address_source, addressed, answers, chosen_level, query_source
 from mirgen.cargo.refusals import at_fault, crates_without_name, private_items, unstable_features
 from mirgen.cargo.source import Names, UnnameableError, type_source
+from mirgen.cargo.substitute import Json
 from mirgen.cargo.tables import TABLE_FEATURE, read_tables, refused_tables, table_source
 from mirgen.cargo.unit import UnitRecord
 from mirgen.cargo.within import body_start, function_around, unrooted
@@ -84,18 +88,26 @@ class Asker:
         self._round = 0
         self._known_without_question = False
 
-    def ask(self, stuck: Sequence[Unresolved], constants: Sequence[Unevaluated]) -> bool:
-        """Ask about functions and constants that were not asked about before; whether anything new was asked.
+    def ask(
+        self, stuck: Sequence[Unresolved], constants: Sequence[Unevaluated], projections: Sequence[OpenProjection] = ()
+    ) -> bool:
+        """Ask about functions, constants and projections that were not asked about before; whether anything new was
+        asked.
 
         Raises:
             ExposureNeededError: private items of other crates would have to be named.
         """
         self._known_without_question = False
         tables = self._ask_tables([unresolved for unresolved in stuck if unresolved.reason == "table"])
-        by_unit = _by_unit((*map(self._query, stuck), *map(self._constant_query, constants)))
+        by_unit = _by_unit((
+            *map(self._query, stuck), *map(self._constant_query, constants),
+            *map(self._projection_query, projections),
+        ))  # fmt: skip
         answered = self._known_without_question or tables
         for dump, queries in by_unit.values():
             answered |= self._put(dump, queries)
+        for projection in projections:
+            self._resolver.projections.setdefault(projection.key, None)
         if self._private and not answered:
             raise ExposureNeededError(frozenset(self._private))
         return bool(by_unit) or answered
@@ -125,6 +137,27 @@ class Asker:
                 asked = _otherwise(query, fn, names)
             if asked is not None:
                 return home, asked
+        return None
+
+    def _projection_query(self, projection: OpenProjection) -> tuple[CrateDump, Query] | None:
+        """The question what a projection is of a type without a name."""
+        asked = alike_projection(projection.text, projection.items)
+        key = (projection.crate, f"={projection.text}")
+        if asked is None or key in self._asked:
+            return None
+        self._asked.add(key)
+        name = f"q{len(self._asked)}"
+        for home in self._homes(projection.text, projection.call.reached):
+            names = Names(home.crate, projection.crate, self._externs)
+            file = _file(UnitRecord.load(home.unit.record), projection.call.source.span)
+            try:
+                text = asked.source(name, names)
+            except UnnameableError:
+                continue
+            parameters = {each.name: each.item for each in asked.parameters}
+            return home, Query(
+                name, projection.key, file, text, feature=FEATURE, parameters=parameters, projection=True
+            )  # fmt: skip
         return None
 
     def _address_query(self, unresolved: Unresolved) -> tuple[CrateDump, Query] | None:
@@ -372,6 +405,9 @@ class Asker:
             if query.address:
                 answered |= self._take_address(query, [bodies[header] for header in headers])
                 continue
+            if query.projection:
+                answered |= self._take_projection(dump, query, [bodies[header] for header in headers])
+                continue
             if query.fn is None:
                 answered |= self._take_constant(dump, query, [bodies[header] for header in headers])
                 continue
@@ -402,6 +438,17 @@ class Asker:
         if fn is not None:
             self._resolver.addresses[query.key] = fn
         return fn is not None
+
+    def _take_projection(self, dump: CrateDump, query: Query, bodies: Sequence[Body]) -> bool:
+        taken = bodies[0].locals[1].ty if bodies else None
+        if not isinstance(taken, PointerTy):
+            return False
+        header = bodies[0].header
+        path = next(path for path, unit in dump.documents if any(body.header == header for body in unit.bodies))
+        table: list[Json] = json.loads(path.read_bytes())["types"]
+        known = NormalType(table, index_of(taken.pointee, table), query.parameters)
+        self._resolver.projections[query.key] = known
+        return True
 
     def _take_constant(self, dump: CrateDump, query: Query, bodies: Sequence[Body]) -> bool:
         value = constant_value(bodies[0], dump.allocs) if bodies else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from mirgen.analysis.drops import UnknownDropError, glue_of, glued
 from mirgen.analysis.fold import LiteralCall, literal_calls, looks_literal, uninit_body
@@ -164,6 +164,16 @@ class GenericAnswer:
     items: Mapping[str, Ty]
 
 
+@dataclass(frozen=True, slots=True)
+class NormalType:
+    """What a projection is: an entry of a document's type table, in which the question's closures stand for ``items``,
+    by the question's names for them."""
+
+    table: Sequence[dict[str, Any]]
+    index: int
+    items: Mapping[str, Ty]
+
+
 class Resolver:
     """Looks callees up in the dumps of a build's crates."""
 
@@ -180,6 +190,9 @@ class Resolver:
         self.answers: dict[FnKey, tuple[CrateDump, Header]] = {}
         #: Generic bodies of which instances are to be made; their parameters stand for types without a name.
         self.generic_answers: dict[FnKey, GenericAnswer] = {}
+        #: What projections of types without a name are, by the crate that printed them and their text; ``None`` where
+        #: rustc cannot be asked.
+        self.projections: dict[FnKey, NormalType | None] = {}
         #: Values of constants that rustc's text has as paths only.
         self.constants: dict[FnKey, KnownConstant] = {}
         #: Functions whose addresses constants hold, by the crate that printed the constant and what it calls them.

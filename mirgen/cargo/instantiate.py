@@ -33,9 +33,10 @@ from mirgen.cargo.closures import (
     primitive,
 )
 from mirgen.cargo.dump import AllocNumbers, CrateDump, header_key
-from mirgen.cargo.implementations import holds
+from mirgen.cargo.implementations import holds, nameless
 from mirgen.cargo.inside import promoted_by_spans
 from mirgen.cargo.join import defines, may_be_inherent, may_be_of, names_inherent
+from mirgen.cargo.projections import OpenProjection, normalised, open_projections
 from mirgen.cargo.substitute import (
     GLOBAL,
     Bindings,
@@ -105,6 +106,7 @@ class _Wanted:
     """A call's item, the dump that printed the call, and where the generic body may be."""
 
     item: Item
+    call: Unresolved
     printed_by: CrateDump
     home: CrateDump
     headers: tuple[Header, ...]
@@ -130,6 +132,14 @@ class _Wanted:
         return named.crate, named.path
 
 
+class _OpenProjectionsError(Exception):
+    """Nobody's error: what some projections are has to be asked first."""
+
+    def __init__(self, projections: Sequence[OpenProjection]) -> None:
+        super().__init__(f"{len(projections)} projections are not known")
+        self.projections = projections
+
+
 class Instantiator:
     """Makes each instance once; ``resolver.answers`` gets what was made."""
 
@@ -147,6 +157,7 @@ class Instantiator:
         self._tried: set[FnKey] = set()
         #: the functions that compute constants, by the constants' keys
         self._computed: dict[FnKey, FnDefTy] = {}
+        self._open: list[OpenProjection] = []
         #: why an instance could not be made, by its key
         self.refusals: dict[FnKey, str] = {}
 
@@ -161,9 +172,18 @@ class Instantiator:
             try:
                 self._resolver.answers[key] = self._instance(each)
                 made = True
+            except _OpenProjectionsError as error:
+                self._open.extend(error.projections)
+                self._tried.discard((each.item.crate, each.item.path))
+                made = True
             except NotSubstitutedError as error:
                 self.refusals[key] = str(error)
         return made
+
+    def take_open(self) -> list[OpenProjection]:
+        """The projections that instances wait for, to be asked about."""
+        found, self._open = self._open, []
+        return found
 
     def compute(self, unevaluated: Iterable[Unevaluated]) -> bool:
         """Have constants of instances computed by the program, and promoted ones made; whether any were."""
@@ -261,7 +281,7 @@ class Instantiator:
         if coroutine is not None:
             return self._find_drop(coroutine, unresolved)
         if generic is not None:
-            return _Wanted(item, printed_by, generic.dump, (generic.header,), answer=generic)
+            return _Wanted(item, unresolved, printed_by, generic.dump, (generic.header,), answer=generic)
         spans = self._resolver.implementations.get((item.crate, item.path))
         for home in (printed_by, *self._resolver.candidate_crates(item, printed_by)):
             if isinstance(home, InstanceDump):
@@ -270,7 +290,7 @@ class Instantiator:
             if not headers and isinstance(item, ClosureTy | CoroutineTy):
                 headers = tuple(closures_written_at(item, printed_by, home))
             if headers:
-                return _Wanted(item, printed_by, home, headers)
+                return _Wanted(item, unresolved, printed_by, home, headers)
         if spans is None:
             # The standard library exports types and traits under their own names.
             homes = (printed_by, *self._resolver.candidate_crates(item, printed_by))
@@ -280,7 +300,7 @@ class Instantiator:
             else:
                 owned = closures_of_own_path(item, standard)
             if len(owned) == 1:
-                return _Wanted(item, printed_by, owned[0][0], (owned[0][1],))
+                return _Wanted(item, unresolved, printed_by, owned[0][0], (owned[0][1],))
         return None
 
     def _find_drop(self, coroutine: CoroutineTy, unresolved: Unresolved) -> _Wanted | None:
@@ -291,7 +311,8 @@ class Instantiator:
             headers = [*_headers_of(coroutine, home)] or [*closures_written_at(coroutine, printed_by, home)]
             found = [drop for header in headers if (drop := home.drop_of(header)) is not None]
             if found:
-                return _Wanted(coroutine, printed_by, found[0][0], tuple(h for _, h in found), unresolved.fn)
+                headers = tuple(h for _, h in found)
+                return _Wanted(coroutine, unresolved, printed_by, found[0][0], headers, unresolved.fn)
         return None
 
     def _instance(self, wanted: _Wanted) -> tuple[CrateDump, Header]:
@@ -328,7 +349,24 @@ class Instantiator:
             view.crate,
             all_bound=wanted.answer is not None or _all_bound(item, body, bindings),
         )
-        return view, view.add(instance)
+        return view, view.add(self._normalised(instance, wanted, bindings))
+
+    def _normalised(self, instance: Json, wanted: _Wanted, bindings: Bindings) -> Json:
+        """The instance without projections of types that have no name, as far as rustc could be asked.
+
+        Raises:
+            _OpenProjectionsError: it was not asked yet.
+        """
+        items = [*nameless(bindings.types.values(), captured=True)]
+        crate, known = instance["crate_name"], self._resolver.projections
+        texts = open_projections(instance, items)
+        waiting = [
+            OpenProjection(crate, text, of, wanted.call) for text, of in texts.items() if (crate, text) not in known
+        ]
+        if waiting:
+            raise _OpenProjectionsError(waiting)
+        answers = {text: answer for text in texts if (answer := known[crate, text]) is not None}
+        return normalised(instance, answers)
 
     def _spelling(self, printed_by: CrateDump, view: CrateDump) -> Spelling:
         prefix = "" if printed_by.crate == view.crate else printed_by.crate

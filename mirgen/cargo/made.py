@@ -18,7 +18,13 @@ _TEXT: Final = re.compile(rf"\{{{_MADE.pattern}")
 
 def is_made(ty: ClosureTy) -> bool:
     """Whether a question made the closure."""
-    return _MADE.fullmatch(ty.path) is not None
+    return made_number(ty.path) is not None
+
+
+def made_number(path: str) -> int | None:
+    """The number of a closure's name in the question that made it; ``None`` for the path of any other."""
+    match = _MADE.fullmatch(path)
+    return None if match is None else int(match[1])
 
 
 def with_names(text: str) -> str:

@@ -225,7 +225,8 @@ class _Closer:
         closures = [closure for _, closure in chosen.values()]
         stuck = [u for u in _unresolved(chosen) if u.may_be_asked]
         try:
-            return self._asker.ask(stuck, [u for closure in closures for u in closure.unevaluated.values()])
+            constants = [u for closure in closures for u in closure.unevaluated.values()]
+            return self._asker.ask(stuck, constants, self._instantiator.take_open())
         except ExposureNeededError as needed:
             if self._lessons is not None and self._lessons.expose(needed.items):
                 raise CargoAgainError from needed

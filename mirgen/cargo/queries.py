@@ -40,7 +40,8 @@ class Query:
     the text is a macro's, every function that this wrote gets the question.  ``generic``: the answer has ``parameters``
     in the place of some types.  ``which``: where rustc does not answer so, it is asked which implementation ``fn``, a
     trait's method, means; those of ``items`` are closures that the question makes, where that can be.  ``simpler`` is
-    the text without these.  ``address``: what is asked is which function a constant holds the address of.
+    the text without these.  ``address``: what is asked is which function a constant holds the address of;
+    ``projection``: which type a projection is.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Query:
     generic: bool = False
     parameters: Mapping[str, Ty] = field(default_factory=dict[str, Ty])
     address: bool = False
+    projection: bool = False
 
 
 def query_source(name: str, fn: FnDefTy, names: Names) -> str:

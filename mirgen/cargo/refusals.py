@@ -79,5 +79,5 @@ def _pointed_at(output: str, overlay: Overlay, queries: Sequence[Query]) -> set[
             continue
         text = lines.setdefault(str(copy), copy.read_text(encoding="utf-8").splitlines())
         at = text[int(line) - 1] if int(line) <= len(text) else ""
-        faulty |= {query.name for query in queries if f"fn {query.name}<" in at or f"fn {query.name}_" in at}
+        faulty |= {query.name for query in queries if re.search(rf"\bfn {query.name}[<_(]", at)}
     return faulty

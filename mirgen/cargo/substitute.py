@@ -87,6 +87,8 @@ class Bindings:
                 return parse_callee(generic.path).method == parse_callee(concrete.path).method and self._bind_all(
                     t.parts(generic), t.parts(concrete)
                 )
+            case t.IntTy() | t.FloatTy(), _:
+                return generic.text == concrete.text
             case _, _:
                 return type(generic) is type(concrete) and self._bind_all(t.parts(generic), t.parts(concrete))
 
