@@ -21,7 +21,7 @@ _CONTAINER: Final = re.compile(r"^\s*(?:#!?\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s
 #: An attribute that makes a test, what may stand between it and its function, and the function's first word.
 _USE: Final = re.compile(r"\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?use\b")
 _TEST: Final = re.compile(
-    r"#\[test\](?P<between>(?:\s|//[^\n]*|#\[[^\]\n]*\]|\$\(\#\[\$\w+\]\)[*+])*)(?P<head>(?:const\s+|unsafe\s+)?fn\b)"
+    r"#\[test\](?P<between>(?:\s|//[^\n]*|#\[[^\]\n]*\]|\$\(|\)[*+?])*)(?P<head>(?:const\s+|unsafe\s+)?fn\b)"
 )
 _MODULE: Final = re.compile(r"^(?P<before>[ \t]*|[^\n/\"]*[{;][ \t]*)(?P<head>mod\s+\$?\w+\s*[{;])", re.MULTILINE)
 #: Tests in a text.
