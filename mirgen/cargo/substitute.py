@@ -45,11 +45,13 @@ class NotSubstitutedError(Exception):
 class Bindings:
     """What generic parameters stand for: types by the parameter's text, constants (rustc's text) by its name.
 
-    ``known`` are the types of the arguments' document, by text.
+    ``aliases`` are projections of parameters, by text, that a signature tells.  ``known`` are the types of the
+    arguments' document, by text.
     """
 
     types: dict[str, t.Ty] = field(default_factory=dict[str, t.Ty])
     consts: dict[str, str] = field(default_factory=dict[str, str])
+    aliases: dict[str, t.Ty] = field(default_factory=dict[str, t.Ty])
     known: Mapping[str, t.Ty] = field(default_factory=dict[str, t.Ty], repr=False)
 
     @property
@@ -60,7 +62,7 @@ class Bindings:
     def bind(self, generic: t.Ty, concrete: t.Ty) -> bool:
         """Match ``concrete`` against ``generic``; whether they fit each other and what was bound before.
 
-        Projections prove nothing and bind nothing.
+        Projections bind no parameters.
         """
         match generic, concrete:
             case t.UnsupportedTy(what="param"), _:
@@ -68,6 +70,8 @@ class Bindings:
             case t.ClosureTy(), t.ClosureTy() | t.FnDefTy() if is_made(generic):
                 captured = concrete.upvars if isinstance(concrete, t.ClosureTy) else ()
                 return self._bind_all(generic.upvars, captured) and self.bind_param(generic.text, concrete)
+            case t.UnsupportedTy(what="alias"), _ if _is_told(generic, concrete):
+                return _is_first(self.aliases, generic.text, concrete)
             case (t.UnsupportedTy(), _) | (_, t.UnsupportedTy(what="alias")):
                 return True
             case t.AdtTy(args=()), _ if is_bare(generic.path) and not _same_item(generic, concrete):
@@ -94,8 +98,7 @@ class Bindings:
 
     def bind_param(self, param: str, concrete: t.Ty) -> bool:
         """Bind one parameter; whether that fits what was bound before."""
-        known = self.types.setdefault(param, concrete)
-        return erase_regions(known.text) == erase_regions(concrete.text)
+        return _is_first(self.types, param, concrete)
 
     def _bind_all(self, generic: Sequence[t.Ty], concrete: Sequence[t.Ty]) -> bool:
         return len(generic) == len(concrete) and all(map(self.bind, generic, concrete))
@@ -132,6 +135,16 @@ class Bindings:
         return self.consts.setdefault(name, text) == text
 
 
+def _is_told(generic: t.Ty, concrete: t.Ty) -> bool:
+    """Whether ``concrete`` tells what ``generic``, a projection, is: what an ``impl Trait`` is, the body says."""
+    return not is_opaque(generic) and not isinstance(concrete, t.UnsupportedTy)
+
+
+def _is_first(bound: dict[str, t.Ty], name: str, concrete: t.Ty) -> bool:
+    """Bind a name; whether that fits what was bound before."""
+    return erase_regions(bound.setdefault(name, concrete).text) == erase_regions(concrete.text)
+
+
 def is_opaque(ty: t.Ty) -> bool:
     """Whether it is an ``impl Trait`` that a function returns."""
     return isinstance(ty, t.UnsupportedTy) and ty.what == "alias" and ty.text.startswith("Opaque(")
@@ -166,7 +179,7 @@ class Spelling:
         i = 0
         while i < len(text):
             end = self._verbatim(text, i)
-            name = next((name for name in opaque if text.startswith(name, i)), None)
+            name = next((name for name in opaque if _stands_at(text, i, name)), None)
             if name is not None:
                 end = i + len(name)
                 out.append(self.types[name])
@@ -213,6 +226,12 @@ class Spelling:
         return word if word in _WORDS or not self.prefix else f"{self.prefix}::{word}"
 
 
+def _stands_at(text: str, at: int, name: str) -> bool:
+    """Whether ``name``, no identifier, stands at ``at`` and is not the beginning of another."""
+    end = at + len(name)
+    return text.startswith(name, at) and not (text[end : end + 1].isidentifier() or text.startswith("::", end))
+
+
 class Substitution:
     """One generic body made concrete.  ``source`` is the type table that holds the arguments."""
 
@@ -227,7 +246,7 @@ class Substitution:
         self._locals: Sequence[Json] = ()
         self._imported: dict[int, int] = {}
         self._bound = bindings
-        spelled = {name: theirs(ty.text) for name, ty in bindings.types.items()}
+        spelled = {name: theirs(ty.text) for name, ty in (bindings.aliases | bindings.types).items()}
         consts = {name: theirs(text) for name, text in bindings.consts.items()}
         self._spell = Spelling(own.prefix, own.externs, spelled, consts)
         self._by_text = {entry["text"]: i for i, entry in reversed(list(enumerate(source)))}
@@ -267,6 +286,9 @@ class Substitution:
         ty = self._bound.types.get(param)
         if ty is None:
             raise NotSubstitutedError(f"nothing tells what `{param}` is")
+        return self._argument_at(ty)
+
+    def _argument_at(self, ty: t.Ty) -> int:
         index = self._by_text.get(ty.text)
         if index is None:
             raise NotSubstitutedError(f"`{ty.text}` does not stand in the call's document")
@@ -293,7 +315,11 @@ class Substitution:
         return new
 
     def _projection(self, entry: Json) -> Json:
-        """What calling a parameter returns, where it stands for a closure or function; other projections stay."""
+        """What a signature tells, or what calling a parameter returns, where it stands for a closure or function; other
+        projections stay."""
+        told = self._bound.aliases.get(entry["text"])
+        if told is not None:
+            return self._types[self._argument_at(told)]
         parsed = parse_callee(entry["text"])
         if parsed.trait is None or parsed.method != "Output":
             return _with_texts(entry, self._spell)

@@ -83,6 +83,31 @@ def test_projections_bind_nothing_on_either_side() -> None:
     assert bindings.bind(ty.adt("m::S", ty.u8), ty.adt("m::S", projection)) and not bindings.types
 
 
+ITEM = "<I as core::iter::Iterator>::Item"
+
+
+def test_projections_are_what_a_signature_says() -> None:
+    """A method of ``Splice<I>`` has ``&[<I as Iterator>::Item; 0]`` where its instance has ``&[u8; 0]``."""
+    ty = TypeMaker("k")
+    hidden = "Opaque(DefId(0:1 ~ dep[1e]::f::{opaque#0}))"
+    item, opaque = (UnsupportedTy(text, "dep", "alias") for text in (ITEM, hidden))
+    bound = Bindings()
+    assert bound.bind(ty.tuple(item, opaque), ty.tuple(ty.u8, ty.u8))
+    assert bound.aliases == {ITEM: ty.u8} and not bound.types
+    assert bound.bind(item, ty.u8) and not bound.bind(item, ty.bool)
+    held = UnsupportedTy("<m::I<u8> as m::Iter>::Item", "k", "alias")
+    assert Bindings().bind(item, held) and not bound.bind(ty.slice(item), ty.slice(ty.u32))
+
+
+def test_projections_that_are_told_are_spelled_so() -> None:
+    spell = Spelling("dep", EXTERNS - {"dep"}, {"I": "k::I", ITEM: "u8"})
+    assert spell(f"&[{ITEM}; 0]") == "&[u8; 0]"
+    assert spell(f"<{ITEM} as m::Tr<I>>::f") == "<u8 as dep::m::Tr<k::I>>::f"
+    assert spell(f"({ITEM}s, {ITEM}::<u8>)") == (
+        "(<k::I as core::iter::Iterator>::Items, <k::I as core::iter::Iterator>::Item::<u8>)"
+    )
+
+
 def test_lengths_and_const_arguments_are_bound_by_name() -> None:
     ty = TypeMaker("k")
     bound = Bindings()
@@ -115,6 +140,8 @@ GENERIC: list[Json] = [
     {"kind": "alias", "text": "<F as core::ops::FnOnce<(T,)>>::Output"},
     {"kind": "array", "text": "[T; N/#2]", "elem": 0, "len": None},
     {"kind": "adt", "text": "Other", "path": "Other", "args": []},
+    {"kind": "alias", "text": "<T as m::Tr>::Of"},
+    {"kind": "array", "text": "[<T as m::Tr>::Of; 2]", "elem": 5, "len": "2"},
 ]
 ARGUMENTS: list[Json] = [
     {"kind": "int", "text": "u8", "name": "u8"},
@@ -162,6 +189,13 @@ def test_a_body_becomes_a_document_of_the_caller_s_crate() -> None:
     assert isinstance(locals_[2], ClosureTy)
     assert locals_[2].sig is not None
     assert locals_[2].sig.inputs[0].text == "(&'^0 u8,)"
+
+
+def test_a_projection_becomes_the_type_that_a_signature_tells() -> None:
+    ty = TypeMaker("k")
+    _, types = substituted(generic_body(6), Bindings({"T": ty.u8}, aliases={"<T as m::Tr>::Of": ty.bool}))
+    assert isinstance(types[6], ArrayTy)
+    assert (types[6].text, types[6].elem.text) == ("[bool; 2]", "bool")
 
 
 def test_const_parameters_in_operands_become_numbers() -> None:

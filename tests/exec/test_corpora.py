@@ -105,6 +105,13 @@ PROGRAMS = {
         "let mut t: std::collections::BTreeMap<u32, u8> = w.into_iter().collect(); t.retain(|k, _| k % 2 == 0);\n"
         "assert_eq!((t.len(), t.values().map(|x| *x as u32).sum::<u32>()), (4, 344)); }",
     ),
+    "projections": (
+        "pass",
+        "#![feature(string_remove_matches)]\n"
+        'fn main() { let mut s = String::from("Hello, world!"); s.replace_range(7..12, "there");\n'
+        "let mut v = vec![1u32, 2, 3, 4]; let out: Vec<u32> = v.splice(1..3, [7u32, 8, 9]).collect();\n"
+        "s.remove_matches('l'); assert!(s == \"Heo, there!\" && out == [2, 3] && v == [1, 7, 8, 9, 4]); }",
+    ),
     "exits": ("refused", "fn main() { std::process::exit(0) }"),
     "panics": ("wrong", "fn main() { let x = std::hint::black_box(3); assert_eq!(x, 4); }"),
     "fails": ("wrong", 'fn main() -> Result<(), String> { Err(String::from("no")) }'),
@@ -178,6 +185,10 @@ def test_tests_are_functions_that_the_root_may_call() -> None:
     text = callable_tests(ITEMS)
     assert text.count("pub(crate) fn") == 2 and text.count("pub(crate) mod") == 1
     assert "#[test]" not in plain_functions(text) and len(plain_functions(text)) == len(text)
+    made = (
+        "macro_rules! m { ($(#[$a:meta])*) => { #[test]\n$( $( #[$a] )+ )?\nfn f() {} #[test] $(#[$a])* fn g() {} } }"
+    )
+    assert callable_tests(made).count("pub(crate) fn") == 2
 
 
 TESTS = """\
