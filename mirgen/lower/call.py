@@ -101,12 +101,14 @@ def _call_through_trait(fx: FunctionContext, call: s.Call) -> tuple[Value | None
     if not args:
         return None
     value, ty = args[0][0], args[0][1]
-    while isinstance(ty, PointerTy) and isinstance(ty.pointee, PointerTy | FnDefTy | FnPtrTy | ClosureTy):
+    # A closure behind a reference stays there: what it changes in itself is not to be changed in a copy.
+    while isinstance(ty, PointerTy) and isinstance(ty.pointee, PointerTy | FnDefTy | FnPtrTy):
         at = deref(fx, value, ty)
         value, ty = load_value(fx, at.ptr, at.layout, at.align), at.ty
-    match ty:
+    called = ty.pointee if isinstance(ty, PointerTy) else ty
+    match called:
         case FnDefTy():
-            key = (ty.crate, ty.path)
+            key = (called.crate, called.path)
             body = fx.cx.program.functions.get(key)
             if body is None:
                 return None
@@ -114,10 +116,11 @@ def _call_through_trait(fx: FunctionContext, call: s.Call) -> tuple[Value | None
         case FnPtrTy(sig=sig) if isinstance(value, Scalar):
             return (_call_pointer(fx, value.value, sig, _untuple(fx, args[1:]), call),)
         case ClosureTy():
-            key = (ty.crate, ty.path)
+            key = (called.crate, called.path)
             body = fx.cx.program.functions.get(key)
             if body is None:
                 return None
+            args = [(value, ty, args[0][2] and ty is args[0][1]), *args[1:]]
             return (_call_body(fx, key, body, _adapt_rust_call(fx, args, body), call),)
         case _:
             return None

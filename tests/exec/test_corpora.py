@@ -105,6 +105,11 @@ PROGRAMS = {
         "let mut t: std::collections::BTreeMap<u32, u8> = w.into_iter().collect(); t.retain(|k, _| k % 2 == 0);\n"
         "assert_eq!((t.len(), t.values().map(|x| *x as u32).sum::<u32>()), (4, 344)); }",
     ),
+    "closures": (  # one calls another behind a reference to a reference
+        "pass",
+        "fn main() { let mut i = vec![[1u8, 2], [3, 4]].into_iter().flatten(); let _ = i.next();\n"
+        "let v: Vec<u8> = i.clone().collect(); assert_eq!(v, [2, 3, 4]); }",
+    ),
     "projections": (
         "pass",
         "#![feature(string_remove_matches)]\n"

@@ -209,6 +209,43 @@ def test_closures_through_the_fn_traits(host: Host, method: str, by_ref: bool) -
     assert struct.unpack("<I", out)[0] == 4320
 
 
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("method", ["call", "call_mut", "call_once"])
+def test_closures_behind_references_change_themselves(host: Host, method: str, depth: int) -> None:
+    """``<&mut F as FnMut<(u32,)>>::call_mut(&mut f, (x,))`` runs ``F`` itself, and no copy of it."""
+    ty = host.ty
+    closure = ty.closure("main::{closure#0}", [ty.u32], inputs=[ty.u32], output=ty.u32)
+    c = BodyBuilder("main::{closure#0}", args=[ty.ref(closure, mut=True), ty.u32], ret=ty.u32)
+    counted = field(deref(c.arg(0)), 0, ty.u32)
+    c.assign(counted, binary("Add", counted, c.arg(1))).assign(c.ret, counted).return_()
+    passed: t.Ty = closure
+    for _ in range(depth):
+        passed = ty.ref(passed, mut=True)
+    args = ty.tuple(ty.u32)
+    trait = {"call": "Fn", "call_mut": "FnMut", "call_once": "FnOnce"}[method]
+    item = ty.fn_def(
+        f"<&mut F as core::ops::{trait}<(u32,)>>::{method}", [passed, args], ty.u32, abi="rust-call"
+    )  # fmt: skip
+    b = BodyBuilder("k", args=[ty.ref(ty.u32, mut=True), ty.u32], ret=ty.unit)
+    receiver = made = b.let(closure, closure_of("t.rs:1:1: 1:2", b.arg(1)))
+    held: t.Ty = closure
+    for _ in range(depth):
+        held = ty.ref(held, mut=True)
+        receiver = b.let(held, ref(receiver, mut=True))
+    for _ in range(2):
+        packed = b.let(args, tuple_of(const(ty.u32, 20)))
+        b.call(deref(b.arg(0)), item, receiver, move(packed))
+    b.assign(deref(b.arg(0)), binary("Add", deref(b.arg(0)), field(made, 0, ty.u32))).return_()
+    main = b.build()
+    program = m.Program(
+        (m.Kernel("k", ("t", "k"), (m.Param("out", main.locals[1].ty), m.Param("x", ty.u32)), None),),
+        {("t", "k"): main, ("t", "main::{closure#0}"): c.build()}, {}, {}, "", "1.96.0",
+    )  # fmt: skip
+    out = bytearray(4)
+    assert host.run_program(program, args=[out, 4000]) is None
+    assert struct.unpack("<I", out)[0] == 2 * 4040
+
+
 @pytest.mark.parametrize("kind", ["item", "pointer"])
 def test_function_items_and_pointers_through_fn_once(host: Host, kind: str) -> None:
     """``<fn item as FnOnce<(u32,)>>::call_once(f, (x,))`` has no body of its own."""
