@@ -12,7 +12,14 @@ from mirgen.testing.corpora.facade import build_facade
 from mirgen.testing.corpora.library import LibraryTest, Module, prepare, programs
 from mirgen.testing.corpora.program import DoesNotCompileError, Outcome, Program, Source, entry
 from mirgen.testing.corpora.runner import Result, classes, reason_class, sample, scores, scores_by
-from mirgen.testing.corpora.rust_items import callable_tests, item_to_drop, masked, plain_functions, without
+from mirgen.testing.corpora.rust_items import (
+    callable_tests,
+    item_to_drop,
+    masked,
+    plain_functions,
+    without,
+    without_tests,
+)
 from mirgen.testing.corpora.sources import Sources
 from mirgen.testing.corpora.ui import UiTest, ui_tests
 from mirgen.testing.lanes import Rustc, find_rustcs
@@ -194,6 +201,35 @@ def test_tests_are_functions_that_the_root_may_call() -> None:
         "macro_rules! m { ($(#[$a:meta])*) => { #[test]\n$( $( #[$a] )+ )?\nfn f() {} #[test] $(#[$a])* fn g() {} } }"
     )
     assert callable_tests(made).count("pub(crate) fn") == 2
+
+
+def test_what_stays_of_a_file_without_its_tests() -> None:
+    text = f"{ITEMS}pub fn helper() {{}}\n#[cfg(x)]\ncrate::m! {{ made }}\nother!(a, b);\nfn calls() {{ m!(c) }}\n"
+    left = without_tests(text)
+    assert left.count("\n") == text.count("\n") and left.count("#[test]") == 1, "inside a macro"
+    gone = ("first", "made", "other", "cfg", "should_panic")
+    assert all(word not in left for word in gone)
+    assert all(word in left for word in ("struct S", "fn f(&self)", "pub fn helper", "m!(c)", "macro_rules"))
+
+
+def test_a_program_has_the_files_of_its_own_tests_whole(tmp_path: Path) -> None:
+    """A file stays whole where others name what it has only with its tests."""
+    files = {
+        "name/mod.rs": "mod a; mod b; mod c;\n#[test] fn own() {}\n",
+        "name/a.rs": "#[test] fn t() { super::b::helper() }\n",
+        "name/b.rs": "pub fn helper() {}\nmod inner { #[test] fn u() {} }\n",
+        "name/c.rs": "macro_rules! make { ($n:ident) => { pub fn $n() {} } }\nmake! { made }\n"
+        "pub fn calls() { made() }\n#[test] fn v() {}\n",
+    }
+    toolchain = probe(with_sources().path)
+    facade = build_facade(toolchain, find_shim())
+    prepared = prepare(Module("s", "name", "name::", "mod name;\n", files), toolchain, facade.sysroot, tmp_path)
+    assert {test.path for test in prepared.tests} == {f"name::{n}" for n in ("own", "a::t", "b::inner::u", "c::v")}
+    assert prepared.bare.keys() == {"name/mod.rs", "name/a.rs", "name/b.rs"}
+    texts = prepared.source([LibraryTest("name::b::inner::u")]).files
+    held = {path: [name for name in ("own", "t", "u", "v") if f"fn {name}(" in text] for path, text in texts.items()}
+    assert held == {"name/mod.rs": [], "name/a.rs": [], "name/b.rs": ["u"], "name/c.rs": ["v"]}
+    assert prepared.source(prepared.tests).files == {path: plain_functions(t) for path, t in prepared.files.items()}
 
 
 TESTS = """\

@@ -14,7 +14,7 @@ import re
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
@@ -30,6 +30,7 @@ from mirgen.testing.corpora.rust_items import (
     offset,
     plain_functions,
     without,
+    without_tests,
 )
 from mirgen.testing.corpora.sources import Sources
 
@@ -78,13 +79,18 @@ class LibraryTest:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A module as it compiles: its files, its tests, and how many tests were left out for each reason."""
+    """A module as it compiles: its files, its tests, and how many tests were left out for each reason.
+
+    ``bare`` are those of the files that compile without their tests, so: rustc makes bodies of all that a program's
+    crate has, and a program has few of the tests.
+    """
 
     module: Module
     root: str
     files: Mapping[str, str]
     tests: Sequence[LibraryTest]
     outside: Mapping[str, int] = field(default_factory=dict[str, int])
+    bare: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def name_of(self, tests: Sequence[LibraryTest]) -> str:
         """What the program of ``tests`` is called."""
@@ -93,6 +99,8 @@ class Prepared:
 
     def source(self, tests: Sequence[LibraryTest]) -> Source:
         """The program whose entries are ``tests``."""
+        wanted = {_file_of(test, self.files) for test in tests}
+        files = {path: text if path in wanted else self.bare.get(path, text) for path, text in self.files.items()}
         return Source(
             self.name_of(tests),
             plain_functions(self.root),
@@ -100,7 +108,7 @@ class Prepared:
             _EDITION,
             _FLAGS,
             tuple(test.entry for test in tests),
-            files={path: plain_functions(text) for path, text in self.files.items()},
+            files={path: plain_functions(text) for path, text in files.items()},
             tests={test.entry: Expected(test.path, test.panics) for test in tests},
             native={"lib.rs": self.root, **self.files},
         )
@@ -178,7 +186,37 @@ def prepare(module: Module, toolchain: Toolchain, sysroot: Path, work: Path) -> 
             raise ToolError("rustc", f"{module.suite}::{module.name} does not compile: {errors[0]['message']}")
     tests = [test for test in _listed(toolchain, work) if test.path.startswith(module.prefix)]
     rest = {path: text for path, text in texts.items() if path != "lib.rs"}
-    return Prepared(module, texts["lib.rs"], rest, tests, dict(outside))
+    return Prepared(module, texts["lib.rs"], rest, tests, dict(outside), _bare(texts, toolchain, sysroot, work))
+
+
+def _bare(texts: Mapping[str, str], toolchain: Toolchain, sysroot: Path, work: Path) -> dict[str, str]:
+    """Those of the files that compile without their tests, so."""
+    bare = {path: without_tests(text) for path, text in texts.items() if path != "lib.rs"}
+    bare = {path: text for path, text in bare.items() if text != texts[path]}
+    while bare:
+        _write(work, {**texts, **bare}, plain=True)
+        errors = _errors(toolchain, sysroot, work)
+        if not errors:
+            return bare
+        # What is missing was made where it is not named: nothing but all files can be blamed then.
+        at_fault = {path for error in errors for path in _paths(error, work)} & bare.keys()
+        bare = {path: text for path, text in bare.items() if at_fault and path not in at_fault}
+    return bare
+
+
+def _paths(error: Mapping[str, Any], work: Path) -> Iterator[str]:
+    """The files that an error is about, other than in what macros made of them."""
+    for span in error["spans"]:
+        file = work / span["file_name"]
+        if file.is_relative_to(work):
+            yield str(file.relative_to(work))
+
+
+def _file_of(test: LibraryTest, files: Iterable[str]) -> str:
+    """The file that a test is in: of those whose module its path begins with, the innermost."""
+    modules = {path.removesuffix(".rs").removesuffix("/mod").replace("/", "::"): path for path in files}
+    around = [name for name in modules if test.path.startswith(f"{name}::")]
+    return modules[max(around, key=len)] if around else ""
 
 
 def _write(work: Path, texts: Mapping[str, str], *, plain: bool) -> None:

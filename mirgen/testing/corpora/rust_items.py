@@ -24,6 +24,9 @@ _TEST: Final = re.compile(
     r"#\[test\](?P<between>(?:\s|//[^\n]*|#\[[^\]\n]*\]|\$\(|\)[*+?])*)(?P<head>(?:const\s+|unsafe\s+)?fn\b)"
 )
 _MODULE: Final = re.compile(r"^(?P<before>[ \t]*|[^\n/\"]*[{;][ \t]*)(?P<head>mod\s+\$?\w+\s*[{;])", re.MULTILINE)
+#: What calls a macro as an item of the file's own.
+_MACRO_CALL: Final = re.compile(r"^(?!macro_rules\b)(?:\w+::)*\w+!\s*[({\[]", re.MULTILINE)
+_MACRO: Final = re.compile(r"\bmacro_rules!")
 #: Tests in a text.
 TEST_MARK: Final = re.compile(r"#\[test\]")
 
@@ -101,6 +104,18 @@ def callable_tests(text: str) -> str:
 def plain_functions(text: str) -> str:
     """The text with tests as functions."""
     return TEST_MARK.sub("       ", text)
+
+
+def without_tests(text: str) -> str:
+    """The text without tests, and without what macros make at its outermost level; what is inside macros stays, for
+    other files may call them.  Lines keep their numbers."""
+    blank = masked(text)
+    marks = [mark.start() for mark in TEST_MARK.finditer(blank)]
+    tests = [at for at in marks if not any(_MACRO.search(around.head) for around in items_around(text, at))]
+    starts = (*tests, *(call.start() for call in _MACRO_CALL.finditer(blank)))
+    for extent in [_statement(blank, at) for at in starts]:
+        text = without(text, extent)
+    return text
 
 
 def _statement(blank: str, at: int) -> Extent:
