@@ -9,7 +9,7 @@ import pytest
 from mirgen.cargo.toolchain import find_shim, probe
 from mirgen.testing.corpora.bodies import BodiesTest, bodies_tests, examine_bodies
 from mirgen.testing.corpora.facade import build_facade
-from mirgen.testing.corpora.library import LibraryTest, Module, prepare, programs
+from mirgen.testing.corpora.library import LibraryTest, Module, Prepared, prepare, programs
 from mirgen.testing.corpora.program import DoesNotCompileError, Outcome, Program, Source, entry
 from mirgen.testing.corpora.runner import Result, classes, reason_class, sample, scores, scores_by
 from mirgen.testing.corpora.rust_items import (
@@ -230,6 +230,19 @@ def test_a_program_has_the_files_of_its_own_tests_whole(tmp_path: Path) -> None:
     held = {path: [name for name in ("own", "t", "u", "v") if f"fn {name}(" in text] for path, text in texts.items()}
     assert held == {"name/mod.rs": [], "name/a.rs": [], "name/b.rs": ["u"], "name/c.rs": ["v"]}
     assert prepared.source(prepared.tests).files == {path: plain_functions(t) for path, t in prepared.files.items()}
+
+
+def test_files_that_lie_elsewhere_than_their_modules_are_found() -> None:
+    paths: list[str] = ["alloc/a/mod.rs", "alloc/a/b.rs", "alloc/a/b/tests.rs", "help/mod.rs"]
+    files = dict.fromkeys(paths, "#[test] fn t() {}")
+    prepared = Prepared(Module("s", "a", "a::", "", files), "", files, (), {}, dict.fromkeys(paths, ""))
+    for path, wanted in {
+        "a::b::tests::t": {"alloc/a/b/tests.rs"},
+        "a::b::others::t": {"alloc/a/b.rs"},
+        "a::t": {"alloc/a/mod.rs"},
+        "c::t": set(files),
+    }.items():
+        assert {path for path, text in prepared.source([LibraryTest(path)]).files.items() if text} == wanted
 
 
 TESTS = """\

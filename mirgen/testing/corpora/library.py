@@ -99,7 +99,7 @@ class Prepared:
 
     def source(self, tests: Sequence[LibraryTest]) -> Source:
         """The program whose entries are ``tests``."""
-        wanted = {_file_of(test, self.files) for test in tests}
+        wanted = {path for test in tests for path in _files_of(test, self.files)}
         files = {path: text if path in wanted else self.bare.get(path, text) for path, text in self.files.items()}
         return Source(
             self.name_of(tests),
@@ -212,11 +212,19 @@ def _paths(error: Mapping[str, Any], work: Path) -> Iterator[str]:
             yield str(file.relative_to(work))
 
 
-def _file_of(test: LibraryTest, files: Iterable[str]) -> str:
-    """The file that a test is in: of those whose module its path begins with, the innermost."""
-    modules = {path.removesuffix(".rs").removesuffix("/mod").replace("/", "::"): path for path in files}
-    around = [name for name in modules if test.path.startswith(f"{name}::")]
-    return modules[max(around, key=len)] if around else ""
+def _files_of(test: LibraryTest, files: Iterable[str]) -> set[str]:
+    """The file that a test is in: its path goes the farthest along the test's, but for folders that only a ``#[path]``
+    knows.  All files where that does not tell."""
+    along = {path: _along(path, test.path.split("::")) for path in files}
+    farthest = max(along.values(), default=0)
+    return {path for path, length in along.items() if length == farthest}
+
+
+def _along(path: str, test: Sequence[str]) -> int:
+    """How many of a test's first segments are the last ones of a file's module."""
+    module = path.removesuffix(".rs").removesuffix("/mod").split("/")
+    lengths = range(min(len(module), len(test) - 1), 0, -1)
+    return next((length for length in lengths if [*module[-length:]] == [*test[:length]]), 0)
 
 
 def _write(work: Path, texts: Mapping[str, str], *, plain: bool) -> None:
