@@ -201,6 +201,11 @@ def test_tests_are_functions_that_the_root_may_call() -> None:
         "macro_rules! m { ($(#[$a:meta])*) => { #[test]\n$( $( #[$a] )+ )?\nfn f() {} #[test] $(#[$a])* fn g() {} } }"
     )
     assert callable_tests(made).count("pub(crate) fn") == 2
+    modules = "mod a;\npub(super) mod b;\npub(in crate::m) mod c { mod d {} }\npub mod e;\npub(crate) mod f;\n"
+    opened = (
+        "pub(crate) mod {0};\npub(crate) mod {1};\npub(crate) mod {2} {{ mod d {{}} }}\npub mod e;\npub(crate) mod f;\n"
+    )
+    assert callable_tests(modules) == opened.format("a", "b", "c")
 
 
 def test_what_stays_of_a_file_without_its_tests() -> None:

@@ -23,7 +23,10 @@ _USE: Final = re.compile(r"\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?use\b"
 _TEST: Final = re.compile(
     r"#\[test\](?P<between>(?:\s|//[^\n]*|#\[[^\]\n]*\]|\$\(|\)[*+?])*)(?P<head>(?:const\s+|unsafe\s+)?fn\b)"
 )
-_MODULE: Final = re.compile(r"^(?P<before>[ \t]*|[^\n/\"]*[{;][ \t]*)(?P<head>mod\s+\$?\w+\s*[{;])", re.MULTILINE)
+_MODULE: Final = re.compile(
+    r"^(?P<before>[ \t]*|[^\n/\"]*[{;][ \t]*)(?:pub\((?:self|super|in [\w:]+)\)\s+)?(?P<head>mod\s+\$?\w+\s*[{;])",
+    re.MULTILINE,
+)
 #: What calls a macro as an item of the file's own.
 _MACRO_CALL: Final = re.compile(r"^(?!macro_rules\b)(?:\w+::)*\w+!\s*[({\[]", re.MULTILINE)
 _MACRO: Final = re.compile(r"\bmacro_rules!")
