@@ -35,14 +35,13 @@ from mirgen.cargo.dump import AllocNumbers, CrateDump
 from mirgen.cargo.expose import ExposureNeededError
 from mirgen.cargo.implementations import StandIn, inlined_spans, made_alike, stand_in, with_parameters
 from mirgen.cargo.inside import constants_inside, find_by_spans, find_inside, find_promoted_by_spans, written_text
-from mirgen.cargo.made import with_names
 from mirgen.cargo.methods import dyn_call
 from mirgen.cargo.overlay import Overlay, Private, make_overlay
-from mirgen.cargo.projections import OpenProjection, index_of
+from mirgen.cargo.projections import OpenProjection
 from mirgen.cargo.queries import CLOSURES, INSIDE, Query, address_source, addressed, answers, chosen_level, query_source
 from mirgen.cargo.refusals import at_fault, crates_without_name, private_items, unstable_features
 from mirgen.cargo.source import Names, UnnameableError, type_source
-from mirgen.cargo.substitute import Json
+from mirgen.cargo.substitute import Json, index_of
 from mirgen.cargo.tables import TABLE_FEATURE, read_tables, refused_tables, table_source
 from mirgen.cargo.unit import UnitRecord
 from mirgen.cargo.within import body_start, function_around, unrooted
@@ -147,18 +146,12 @@ class Asker:
             return None
         self._asked.add(key)
         name = f"q{len(self._asked)}"
-        for home in self._homes(projection.text, projection.call.reached):
-            names = Names(home.crate, projection.crate, self._externs)
-            file = _file(UnitRecord.load(home.unit.record), projection.call.source.span)
-            try:
-                text = asked.source(name, names)
-            except UnnameableError:
-                continue
-            parameters = {each.name: each.item for each in asked.parameters}
-            return home, Query(
-                name, projection.key, file, text, feature=FEATURE, parameters=parameters, projection=True
-            )  # fmt: skip
-        return None
+        put = self._nameable(projection.key, projection.call, lambda names: asked.source(name, names))
+        if put is None:
+            return None
+        parameters = {each.name: each.item for each in asked.named.parameters}
+        query = Query(name, projection.key, *put[1:], feature=FEATURE, parameters=parameters, projection=True)
+        return put[0], query
 
     def _address_query(self, unresolved: Unresolved) -> tuple[CrateDump, Query] | None:
         """The question which function it is whose address a constant holds."""
@@ -167,20 +160,20 @@ class Asker:
             return None
         self._asked.add(asked)
         name = f"q{len(self._asked)}"
-        put = self._nameable(unresolved, lambda names: address_source(name, unresolved.path, names))
+        put = self._nameable(key, unresolved, lambda names: address_source(name, unresolved.path, names))
         return None if put is None else (put[0], Query(name, key, *put[1:], address=True))
 
     def _nameable(
-        self, unresolved: Unresolved, write: Callable[[Names], str]
+        self, key: FnKey, call: Unresolved, write: Callable[[Names], str]
     ) -> tuple[CrateDump, Path, str] | None:  # fmt: skip
-        """The first crate in which a question can be written, the file that it is put to, and its text."""
-        for home in self._homes(unresolved.path, unresolved.reached):
+        """The first crate in which a question about ``key`` can be written, the file it is put to, and its text."""
+        for home in self._homes(key[1], call.reached):
             unit = UnitRecord.load(home.unit.record)
             try:
-                text = write(Names(unit.crate_name, unresolved.crate, self._externs))
+                text = write(Names(unit.crate_name, key[0], self._externs))
             except UnnameableError:
                 continue
-            return home, _file(unit, unresolved.source.span), text
+            return home, _file(unit, call.source.span), text
         return None
 
     def _ask_tables(self, stuck: Sequence[Unresolved]) -> bool:
@@ -196,7 +189,7 @@ class Asker:
             return None
         self._asked.add(key)
         name = f"T{len(self._asked)}"
-        put = self._nameable(unresolved, lambda names: table_source(name, call, names))
+        put = self._nameable((key[0], unresolved.path), unresolved, lambda names: table_source(name, call, names))
         return None if put is None else (put[0], Query(name, key, *put[1:], feature=TABLE_FEATURE))
 
     def _put_tables(self, home: CrateDump, queries: list[Query]) -> bool:
@@ -420,7 +413,7 @@ class Asker:
         """Take the function itself, if it was inlined; else which it is, if that was asked."""
         assert query.fn is not None
         for header, body in bodies.items():
-            if not header.header.endswith(CLOSURES) and answers(body, query.fn, with_names):
+            if not header.header.endswith(CLOSURES) and answers(body, query.fn):
                 if query.generic:
                     self._resolver.generic_answers[query.key] = GenericAnswer(dump, header, query.parameters)
                 else:
@@ -446,8 +439,7 @@ class Asker:
         header = bodies[0].header
         path = next(path for path, unit in dump.documents if any(body.header == header for body in unit.bodies))
         table: list[Json] = json.loads(path.read_bytes())["types"]
-        known = NormalType(table, index_of(taken.pointee, table), query.parameters)
-        self._resolver.projections[query.key] = known
+        self._resolver.projections[query.key] = NormalType(table, index_of(taken.pointee, table), query.parameters)
         return True
 
     def _take_constant(self, dump: CrateDump, query: Query, bodies: Sequence[Body]) -> bool:

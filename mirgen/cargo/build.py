@@ -69,9 +69,10 @@ def cargo_build(options: CargoOptions, held: ExitStack | None = None) -> CargoBu
     """
     toolchain = find_toolchain()
     target, sysroot = choose_target(options, toolchain)
-    package = _package(find_program("cargo", "CARGO"), options)
+    cargo = find_program("cargo", "CARGO")
+    package = _package(cargo, options)
     base = options.target_dir or Path(package["target_directory"])
-    place = _Place(toolchain, target, sysroot, package, base)
+    place = _Place(toolchain, cargo, target, sysroot, package, base)
     with ExitStack() as built:
         (held or built).enter_context(locked(lock_file(place.work), lambda: _say_waiting(options, place.work)))
         return _build(options, place)
@@ -87,6 +88,7 @@ class _Place:
     """What is compiled, with and for what, and cargo's target folder."""
 
     toolchain: Toolchain
+    cargo: Path
     target: str
     sysroot: Path | None
     package: dict[str, Any]
@@ -99,7 +101,6 @@ class _Place:
 
 def _build(options: CargoOptions, place: _Place) -> CargoBuild:
     toolchain, target, sysroot, package, work = place.toolchain, place.target, place.sysroot, place.package, place.work
-    cargo = find_program("cargo", "CARGO")
     shim = find_shim()
     if sysroot is None and standard(work) is not None:
         sysroot = built_sysroot(toolchain, target)
@@ -125,7 +126,7 @@ def _build(options: CargoOptions, place: _Place) -> CargoBuild:
         seen = opened if opened is not None and opened.name.startswith(sysroot.name) else sysroot
         environment["MIRGEN_SYSROOT"] = str(seen)
         environment["MIRGEN_STAMP"] += f"-{seen.name}"
-    command = [str(cargo), "check", "--target", target, "--target-dir", str(work), *options.selection()]
+    command = [str(place.cargo), "check", "--target", target, "--target-dir", str(work), *options.selection()]
     command += ["--message-format", _FORMATS[options.message_format]]
     command += ["--quiet"] if options.quiet else []
     command += ["-" + "v" * options.verbose] if options.verbose else []

@@ -93,31 +93,43 @@ class StandIn:
         Raises:
             UnnameableError: a type cannot be written.
         """
-        captured: list[str] = []
-        made: list[str] = []
-        for item in self.items:
-            if isinstance(item, CoroutineTy):
-                return None
-            upvars = item.upvars if isinstance(item, ClosureTy) else ()
-            own = [f"u{len(captured) + i}" for i in range(len(upvars))]
-            captured += [type_source(ty.text, names) for ty in upvars]
-            made.append(closure_source(item, own))
-        if not made:
+        closures = closures_made(self.items, names)
+        if closures is None:
             return None
+        captured, made = closures
         sig = self.fn.sig
         types = "".join(f"{type_source(ty.text, names)}, " for ty in sig.inputs)
         takes = ", ".join(f"_: {parameter.name}" for parameter in self.parameters)
-        own = ", ".join(f"mut u{i}: {ty}" for i, ty in enumerate(captured))
         given = ", ".join(f"given.{i}" for i in range(len(sig.inputs)))
         return "\n".join((
             f"#[inline(never)] fn {name}_given<{self._declared(names)}>({takes}) -> ({types}) {{ loop {{}} }}",
             f"#[inline(never)] fn {name}_taken<T>(_: T) {{ loop {{}} }}",
-            f"#[allow(warnings)] pub unsafe fn {name}{CLOSURES}<'a>({own}) {{ unsafe {{"
+            f"#[allow(warnings)] pub unsafe fn {name}{CLOSURES}<'a>({captured}) {{ unsafe {{"
             f" let given = {name}_given({', '.join(made)}); {name}_taken({name}({given})); }} }}",
         ))  # fmt: skip
 
 
-def closure_source(item: ClosureTy | FnDefTy, captures: Sequence[str]) -> str:
+def closures_made(
+    items: Sequence[ClosureTy | FnDefTy | CoroutineTy], names: Names, instead: Sequence[tuple[Ty, str]] = ()
+) -> tuple[str, list[str]] | None:
+    """Closures like ``items``, and as the parameters of the function that makes them what they capture (``instead`` are
+    names for types that have none); ``None`` where there are no items, or some are no closures.
+
+    Raises:
+        UnnameableError: a type cannot be written.
+    """
+    captured: list[str] = []
+    made: list[str] = []
+    for item in items:
+        if isinstance(item, CoroutineTy):
+            return None
+        upvars = item.upvars if isinstance(item, ClosureTy) else ()
+        made.append(_closure_source(item, [f"u{len(captured) + i}" for i in range(len(upvars))]))
+        captured += [type_source(_replaced(ty.text, instead), names) for ty in upvars]
+    return (", ".join(f"mut u{i}: {ty}" for i, ty in enumerate(captured)), made) if made else None
+
+
+def _closure_source(item: ClosureTy | FnDefTy, captures: Sequence[str]) -> str:
     """A closure that captures those variables, of the kind and with as many arguments as ``item``."""
     closure = isinstance(item, ClosureTy)
     inputs = () if item.sig is None else item.sig.inputs
@@ -165,29 +177,47 @@ def with_parameters(glue: FnDefTy) -> StandIn | None:
 
 def _with_stand_ins(fn: FnDefTy) -> StandIn | None:
     """``fn`` with parameters for the types without a name in its signature, if there are any."""
-    # An outer one's text holds the inner ones'.
-    items = sorted(nameless(_types(fn)), key=lambda item: -len(item.text))
-    instead = [(item, f"{PARAMETER}{i}/#{i}") for i, item in enumerate(items)]
-    parameters: list[Parameter] = []
-    for item, parameter in instead:
-        signature = signature_of(item)
-        if signature is None or (isinstance(item, ClosureTy) and item.closure_kind is None):
-            return None
-        name = parameter.partition("/")[0]
-        parameters.append(Parameter(name, item, erase_regions(replaced(signature, instead))))
-    if not parameters:
-        return None
-    inputs = tuple(replace(ty, text=replaced(ty.text, instead)) for ty in fn.sig.inputs)
-    sig = replace(fn.sig, inputs=inputs, output=replace(fn.sig.output, text=replaced(fn.sig.output.text, instead)))
-    return StandIn(FnDefTy(fn.text, fn.crate, replaced(fn.path, instead), sig), tuple(parameters))
+    named = Named.of(nameless(_types(fn)))
+    return None if named is None else StandIn(named.function(fn), named.parameters)
 
 
 def _types(fn: FnDefTy) -> tuple[Ty, ...]:
     return (*fn.sig.inputs, fn.sig.output)
 
 
-def replaced(text: str, instead: Iterable[tuple[Ty, str]]) -> str:
-    """A text with others in the place of types' own, the longest first."""
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Types without a name that are given some: ``instead`` are the types' texts, in the order of ``parameters``."""
+
+    instead: tuple[tuple[Ty, str], ...]
+    parameters: tuple[Parameter, ...]
+
+    @classmethod
+    def of(cls, items: Iterable[ClosureTy | FnDefTy | CoroutineTy]) -> Named | None:
+        """Names for ``items``; ``None`` where there are none, or it is not known what one takes and gives."""
+        # An outer one's text holds the inner ones'.
+        ordered = sorted(items, key=lambda item: -len(item.text))
+        instead = tuple((item, f"{PARAMETER}{i}/#{i}") for i, item in enumerate(ordered))
+        parameters: list[Parameter] = []
+        for i, item in enumerate(ordered):
+            signature = _signature(item)
+            if signature is None or (isinstance(item, ClosureTy) and item.closure_kind is None):
+                return None
+            parameters.append(Parameter(f"{PARAMETER}{i}", item, erase_regions(_replaced(signature, instead))))
+        return cls(instead, tuple(parameters)) if parameters else None
+
+    def text(self, text: str) -> str:
+        """A text with the names."""
+        return _replaced(text, self.instead)
+
+    def function(self, fn: FnDefTy) -> FnDefTy:
+        """``fn`` with the names in its path and signature."""
+        inputs = tuple(replace(ty, text=self.text(ty.text)) for ty in fn.sig.inputs)
+        sig = replace(fn.sig, inputs=inputs, output=replace(fn.sig.output, text=self.text(fn.sig.output.text)))
+        return FnDefTy(fn.text, fn.crate, self.text(fn.path), sig)
+
+
+def _replaced(text: str, instead: Iterable[tuple[Ty, str]]) -> str:
     for item, other in instead:
         text = text.replace(item.text, other)
     return text
@@ -211,7 +241,7 @@ def nameless(types: Iterable[Ty], *, captured: bool = False) -> Iterator[Closure
                 stack += ty.upvars
 
 
-def signature_of(item: ClosureTy | FnDefTy | CoroutineTy) -> str | None:
+def _signature(item: ClosureTy | FnDefTy | CoroutineTy) -> str | None:
     """What a closure or function takes and gives, as a function pointer's text."""
     if isinstance(item, CoroutineTy):
         return ""

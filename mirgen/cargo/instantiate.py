@@ -14,6 +14,7 @@ from pathlib import Path
 
 from mirgen.analysis.computed import may_be_computed, with_call
 from mirgen.analysis.references import references
+from mirgen.cargo.arguments import all_bound_in, arguments_in, bind_declared, bind_items, bindings_of
 from mirgen.cargo.callee import definition_path, parse_callee, without_regions
 from mirgen.cargo.closure import (
     STANDARD_CRATES,
@@ -26,7 +27,6 @@ from mirgen.cargo.closure import (
     called_item,
 )
 from mirgen.cargo.closures import (
-    arguments_of_trait,
     closures_of_own_path,
     closures_written_at,
     functions_of_own_path,
@@ -44,16 +44,14 @@ from mirgen.cargo.substitute import (
     NotSubstitutedError,
     Spelling,
     Substitution,
-    is_bare,
-    is_opaque,
-    with_types,
+    index_of,
+    take_over,
 )  # fmt: skip
 from mirgen.cargo.unit import UnitRecord
-from mirgen.cargo.within import declared_parameters
 from mirgen.ingest import Header, MirUnit, load_mir
 from mirgen.mir.body import Body, FnKey
-from mirgen.mir.coroutine import dropped, held
-from mirgen.mir.names import erase_regions, skip_group
+from mirgen.mir.coroutine import dropped
+from mirgen.mir.names import erase_regions
 from mirgen.mir.statement import Span
 from mirgen.mir.ty import AdtTy, ClosureTy, CoroutineTy, FnDefTy, FnSig, Ty
 
@@ -319,8 +317,7 @@ class Instantiator:
         item, home = wanted.item, wanted.home
         bodies = {header: body for header, body in home.bodies(wanted.headers).items() if not body.ctfe}
         table, types = _table(wanted.printed_by, *map(_holding, wanted.documents))
-        around = _own_arguments(item.path) if isinstance(item, FnDefTy) else _arguments_around(item.path)
-        for text in (*arguments_of_trait(item.path), *around):  # the document need not hold it apart from the path
+        for text in arguments_in(item):  # the document need not hold it apart from the path
             if text in types:
                 continue
             added = primitive(text, item.crate)
@@ -329,15 +326,15 @@ class Instantiator:
                 types[text] = added[1]
             else:
                 _take_type(text, (wanted.printed_by, self._root()), table, types)
-        fitting = [(body, bound) for body in bodies.values() if (bound := _bindings(item, body, types)) is not None]
+        fitting = [(body, bound) for body in bodies.values() if (bound := bindings_of(item, body, types)) is not None]
         if len(fitting) != 1:
             raise NotSubstitutedError(f"{len(fitting)} generic bodies fit it")
         body, bindings = fitting[0]
         document, at = _document_of(home, body)
         if wanted.answer is not None:
-            _bind_items(wanted.answer, document["types"], bindings)
+            bind_items(wanted.answer, document["types"], bindings)
         elif isinstance(item, FnDefTy):
-            _bind_declared(item, body, home, bindings)
+            bind_declared(item, body, home, bindings)
         view = self._view(wanted.printed_by)
         substitution = Substitution(
             document, bindings, table, self._spelling(home, view), self._spelling(wanted.printed_by, view)
@@ -347,7 +344,7 @@ class Instantiator:
             document["bodies"][at],
             name,
             view.crate,
-            all_bound=wanted.answer is not None or _all_bound(item, body, bindings),
+            all_bound=wanted.answer is not None or all_bound_in(item, body, bindings),
         )
         return view, view.add(self._normalised(instance, wanted, bindings))
 
@@ -477,109 +474,6 @@ def _same_path(segments: Sequence[str], header: Header) -> bool:
     )
 
 
-def _bindings(item: Item, body: Body, types: Mapping[str, Ty]) -> Bindings | None:
-    """What ``item``'s signature makes of ``body``'s generic parameters; ``None`` where they do not fit.
-
-    ``types`` are those that the call's document holds, by their text without regions.
-    """
-    bindings = Bindings(known=types)
-    params = [local.ty for local in body.locals[1 : body.arg_count + 1]]
-    if isinstance(item, FnDefTy):
-        pairs = [*zip(params, item.sig.inputs, strict=False)]
-        if not is_opaque(item.sig.output):  # what an `impl Trait` is, the body says
-            pairs.append((body.locals[0].ty, item.sig.output))
-        fits = len(params) == len(item.sig.inputs) and all(bindings.bind(mine, theirs) for mine, theirs in pairs)
-        return bindings if fits else None
-    receiver = getattr(params[0], "pointee", params[0]) if params else None
-    if params and isinstance(item, CoroutineTy):
-        receiver = held(params[0])
-    if not isinstance(receiver, ClosureTy | CoroutineTy) or not bindings.bind(receiver, item):
-        return None
-    # Parameters that only the closure's body uses are told by the path of the function around it.
-    for name, argument in _named_arguments(receiver.path, item.path):
-        ty = types.get(argument)
-        if is_bare(name) and ty is not None and not bindings.bind_param(name, ty):
-            return None
-    return bindings
-
-
-def _bind_items(answer: GenericAnswer, table: Iterable[Json], bindings: Bindings) -> None:
-    """Bind the parameters of an answer that only others' bounds speak of."""
-    for entry in table:
-        item = answer.items.get(entry["text"].partition("/#")[0]) if entry["kind"] == "param" else None
-        if item is not None and not bindings.bind_param(entry["text"], item):
-            raise NotSubstitutedError(f"`{entry['text']}` is not `{item.text}`, for which it was asked")
-
-
-def _bind_declared(item: FnDefTy, body: Body, home: CrateDump, bindings: Bindings) -> None:
-    """Bind the type parameters of a function that its signature does not hold, as its path gives them: the names are
-    those that the function's source declares.
-
-    Raises:
-        NotSubstitutedError: the signature tells something else of a parameter.
-    """
-    arguments = _own_arguments(item.path)
-    if not arguments or _argument_count(item) == bindings.count:
-        return
-    names = declared_parameters(body, parse_callee(item.path).method, home)
-    if names is None or len(names) != len(arguments):
-        return
-    for name, argument in zip(names, arguments, strict=True):
-        ty = bindings.known.get(argument)
-        if ty is not None and not bindings.bind_param(name, ty):
-            raise NotSubstitutedError(f"`{name}` is not `{argument}`, which the call gives")
-
-
-def _own_arguments(path: str) -> list[str]:
-    """The generic arguments, other than regions, that a path gives to the function itself."""
-    text, method = erase_regions(path), parse_callee(path).method
-    at = text.rfind(f"{method}::<")
-    if at < 0 or skip_group(text, at + len(method) + 2) != len(text):
-        return []
-    return without_regions(text[at + len(method) + 3 : -1])
-
-
-def _arguments_around(closure: str) -> list[str]:
-    """The generic arguments, other than regions, of the function that a closure's path names."""
-    outside = [segment for segment in parse_callee(closure).segments[:-1] if not segment.startswith("{")]
-    around = outside[-1] if outside else ""
-    if not around.endswith(">") or around.startswith("<"):
-        return arguments_of_trait(closure)
-    return without_regions(around[around.index("<") + 1 : -1])
-
-
-def _named_arguments(own: str, closure: str) -> list[tuple[str, str]]:
-    """The arguments that ``closure``, a path, gives to the function around it and to the trait whose method that is, by
-    the names that its own path in its crate has for them."""
-    names, arguments = _arguments_around(own), _arguments_around(closure)
-    pairs = [*zip(names, arguments, strict=True)] if len(names) == len(arguments) else []
-    traits, given = arguments_of_trait(own), arguments_of_trait(closure)
-    if not traits and len(given) == 1:  # a method that the trait itself has a body of
-        pairs.append(("Self", given[0]))
-    elif traits and len(traits) == len(given):
-        pairs += zip(traits, given, strict=True)
-    return list(dict.fromkeys(pairs))
-
-
-def _argument_count(item: Item) -> int | None:
-    """How many generic arguments, other than regions, ``item``'s path gives; ``None`` where an impl's are not told."""
-    if "<impl " in item.path or isinstance(item, ClosureTy | CoroutineTy):
-        return None
-    return sum(len(without_regions(group)) for group in parse_callee(item.path).generics)
-
-
-def _all_bound(item: Item, body: Body, bindings: Bindings) -> bool:
-    """Whether nothing in ``body`` can be a parameter that ``bindings`` lack."""
-    if isinstance(item, FnDefTy):
-        return _argument_count(item) == bindings.count
-    coroutine = held(body.locals[1].ty) if isinstance(item, CoroutineTy) else None
-    # All parameters of a function that is in no implementation and no other body stand in its path.
-    if coroutine is None or any(segment[0] in "<{" for segment in parse_callee(coroutine.path).segments[:-1]):
-        return False
-    names = [name.partition("/#")[0] for name in _arguments_around(coroutine.path)]
-    return all(name in bindings.types or name in bindings.consts for name in names)
-
-
 def _document_of(home: CrateDump, body: Body) -> tuple[Json, int]:
     """The document that holds ``body``, and which of its bodies that is."""
     for path, unit in home.documents:
@@ -600,27 +494,16 @@ def _global(crate: str, texts: Iterable[str]) -> str:
     return "std::alloc::Global" if any("std::" in text for text in texts) else "alloc::alloc::Global"
 
 
-def _take_type(text: str, dumps: Iterable[CrateDump], table: list[Json], types: dict[str, Ty]) -> None:
+def _take_type(text: str, dumps: Sequence[CrateDump], table: list[Json], types: dict[str, Ty]) -> None:
     """Add the type of that text to a document's table, with all that it holds, if another document of its crate has
     it."""
-    crate = next(iter(dumps)).crate
-    for path, unit in (document for dump in dumps if dump.crate == crate for document in dump.documents):
+    for path, unit in (document for dump in dumps if dump.crate == dumps[0].crate for document in dump.documents):
         ty = next((ty for ty in unit.types if erase_regions(ty.text) == text), None)
-        if ty is None:
-            continue
-        other: list[Json] = json.loads(path.read_bytes())["types"]
-        at = next(i for i, entry in enumerate(other) if entry["text"] == ty.text)
-        taken: dict[int, int] = {}
-
-        def take(index: int, other: Sequence[Json] = other, taken: dict[int, int] = taken) -> int:
-            if index not in taken:
-                table.append(with_types(other[index], take))
-                taken[index] = len(table) - 1
-            return taken[index]
-
-        take(at)
-        types[text] = ty
-        return
+        if ty is not None:
+            other: list[Json] = json.loads(path.read_bytes())["types"]
+            take_over(index_of(ty, other), other, table)
+            types[text] = ty
+            return
 
 
 def _holding(texts: frozenset[str]) -> Callable[[MirUnit], bool]:

@@ -14,9 +14,8 @@ from typing import Any
 from mirgen.cargo.closure import NormalType, Unresolved
 from mirgen.cargo.made import made_number
 from mirgen.cargo.source import PARAMETER
-from mirgen.cargo.substitute import Json, with_types
+from mirgen.cargo.substitute import Json, take_over
 from mirgen.mir.body import FnKey
-from mirgen.mir.names import erase_regions
 from mirgen.mir.ty import Ty
 
 
@@ -57,36 +56,18 @@ def normalised(document: Json, answers: Mapping[str, NormalType]) -> Json:
 
 def _taken(answer: NormalType, types: list[Json]) -> int:
     """Where the answer's type is among ``types``, to which what is missing is added."""
-    known = {entry["text"]: i for i, entry in reversed(list(enumerate(types)))}
     made = {
         entry["text"]: answer.items[f"{PARAMETER}{number}"].text
         for entry in answer.table
         if entry["kind"] == "closure" and (number := made_number(entry["path"])) is not None
     }
-    taken: dict[int, int] = {}
 
     def spelled(entry: Json) -> Json:
         for text in sorted(made, key=len, reverse=True):
             entry = _respelled(entry, text, made[text])
         return entry
 
-    def take(index: int) -> int:
-        if index not in taken:
-            entry = spelled(answer.table[index])
-            at = known.get(entry["text"])
-            if at is None:
-                entry = with_types(entry, take)
-                types.append(entry)
-                at = known[entry["text"]] = len(types) - 1
-            taken[index] = at
-        return taken[index]
-
-    return take(answer.index)
-
-
-def index_of(ty: Ty, table: Sequence[Json]) -> int:
-    """Where a type is in the table of its document."""
-    return next(i for i, entry in enumerate(table) if erase_regions(entry["text"]) == erase_regions(ty.text))
+    return take_over(answer.index, answer.table, types, spelled)
 
 
 def _respelled(part: Any, text: str, into: str) -> Any:

@@ -8,11 +8,12 @@ added function's body *is* the instance's.  Each question has a small tower of i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mirgen.cargo.callee import parse_callee, same_callee, short
+from mirgen.cargo.made import with_names
 from mirgen.cargo.overlay import MODULE
 from mirgen.cargo.source import PARAMETERS_NUMBER, Names, callee_source, type_source
 from mirgen.ingest import Header
@@ -113,14 +114,11 @@ def chosen_level(headers: Sequence[Header], name: str, inside: str | None = None
     return sorted(found, key=lambda header: order[header.header.rpartition("::")[2]])
 
 
-def answers(body: Body, fn: FnDefTy, spelled: Callable[[str], str] = str) -> bool:
-    """Whether ``body`` holds ``fn`` inlined, and is not merely a call of it: then it may stand for ``fn``.
-
-    ``spelled`` makes ``fn``'s words of those that the body has for what the question made.
-    """
+def answers(body: Body, fn: FnDefTy) -> bool:
+    """Whether ``body`` holds ``fn`` inlined, and is not merely a call of it: then it may stand for ``fn``."""
     inlined = (scope.inlined.partition(" - shim(")[0] for scope in body.scopes if scope.inlined is not None)
     wanted = PARAMETERS_NUMBER.sub("", fn.path)
-    is_inlined = any(same_callee(PARAMETERS_NUMBER.sub("", spelled(name)), wanted) for name in inlined)
+    is_inlined = any(same_callee(PARAMETERS_NUMBER.sub("", with_names(name)), wanted) for name in inlined)
     return is_inlined or _completes(body, wanted) or _constructs(body, fn)
 
 
@@ -133,6 +131,7 @@ def _completes(body: Body, wanted: str) -> bool:
     asked = parse_callee(wanted)
     if asked.trait is None or asked.trait[1].endswith(">"):
         return False
+    told = [asked.method, *map(short, (*asked.trait, *asked.generics))]
     within: list[bool] = []  # whether all that is inlined around a scope's code, up to the body's own, are questions
     for scope in body.scopes:
         outside = scope.parent is None or within[scope.parent]
@@ -140,19 +139,11 @@ def _completes(body: Body, wanted: str) -> bool:
         if scope.inlined is None or within[-1] or not outside:
             continue
         found = parse_callee(PARAMETERS_NUMBER.sub("", scope.inlined.partition(" - shim(")[0]))
-        if (
-            found.trait is not None
-            and found.method == asked.method
-            and _short(found.generics) == _short(asked.generics)
-        ):
+        if found.trait is not None:
             owner, trait = found.trait
-            if _short((owner, trait.partition("<")[0])) == _short(asked.trait):
+            if [found.method, *map(short, (owner, trait.partition("<")[0], *found.generics))] == told:
                 return True
     return False
-
-
-def _short(texts: Iterable[str]) -> list[str]:
-    return [short(text) for text in texts]
 
 
 def _constructs(body: Body, fn: FnDefTy) -> bool:

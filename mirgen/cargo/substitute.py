@@ -8,7 +8,7 @@ here: a trait's method of a parameter becomes the same method of the argument, f
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,7 +71,7 @@ class Bindings:
                 captured = concrete.upvars if isinstance(concrete, t.ClosureTy) else ()
                 return self._bind_all(generic.upvars, captured) and self.bind_param(generic.text, concrete)
             case t.UnsupportedTy(what="alias"), _ if _is_told(generic, concrete):
-                return _is_first(self.aliases, generic.text, concrete)
+                return _is_bound_to(self.aliases, generic.text, concrete)
             case (t.UnsupportedTy(), _) | (_, t.UnsupportedTy(what="alias")):
                 return True
             case t.AdtTy(args=()), _ if is_bare(generic.path) and not _same_item(generic, concrete):
@@ -98,7 +98,7 @@ class Bindings:
 
     def bind_param(self, param: str, concrete: t.Ty) -> bool:
         """Bind one parameter; whether that fits what was bound before."""
-        return _is_first(self.types, param, concrete)
+        return _is_bound_to(self.types, param, concrete)
 
     def _bind_all(self, generic: Sequence[t.Ty], concrete: Sequence[t.Ty]) -> bool:
         return len(generic) == len(concrete) and all(map(self.bind, generic, concrete))
@@ -140,8 +140,8 @@ def _is_told(generic: t.Ty, concrete: t.Ty) -> bool:
     return not is_opaque(generic) and not isinstance(concrete, t.UnsupportedTy)
 
 
-def _is_first(bound: dict[str, t.Ty], name: str, concrete: t.Ty) -> bool:
-    """Bind a name; whether that fits what was bound before."""
+def _is_bound_to(bound: dict[str, t.Ty], name: str, concrete: t.Ty) -> bool:
+    """Whether a name is bound to ``concrete``, to which it is bound where it was not."""
     return erase_regions(bound.setdefault(name, concrete).text) == erase_regions(concrete.text)
 
 
@@ -299,7 +299,7 @@ class Substitution:
         known = self._imported.get(index)
         if known is not None:
             return known
-        entry = with_types(self._source[index], self._import)
+        entry = _with_types(self._source[index], self._import)
         entry = _with_texts(entry, self._theirs)
         self._types.append(entry)
         self._imported[index] = len(self._types) - 1
@@ -385,7 +385,7 @@ def _mentioned(body: Json, table: Sequence[Json]) -> frozenset[int]:
     def note(index: int) -> int:
         if index not in found:
             found.add(index)
-            with_types(table[index], note)
+            _with_types(table[index], note)
         return index
 
     stack: list[Any] = [body]
@@ -413,7 +413,32 @@ def _with_texts(entry: Json, spell: Spelling) -> Json:
     return new
 
 
-def with_types(entry: Json, convert: Any) -> Json:
+def index_of(ty: t.Ty, table: Sequence[Json]) -> int:
+    """Where a type is in the type table of its document."""
+    return next(i for i, entry in enumerate(table) if entry["text"] == ty.text)
+
+
+def take_over(index: int, table: Sequence[Json], into: list[Json], respelled: Callable[[Json], Json] = dict) -> int:
+    """Where an entry of ``table`` is in another, to which it and all that it mentions is added where they are missing;
+    ``respelled`` has an entry's texts in the other's words."""
+    known = {entry["text"]: i for i, entry in reversed(list(enumerate(into)))}
+    taken: dict[int, int] = {}
+
+    def take(index: int) -> int:
+        if index not in taken:
+            entry = respelled(table[index])
+            at = known.get(entry["text"])
+            if at is None:
+                entry = _with_types(entry, take)
+                into.append(entry)
+                at = known[entry["text"]] = len(into) - 1
+            taken[index] = at
+        return taken[index]
+
+    return take(index)
+
+
+def _with_types(entry: Json, convert: Any) -> Json:
     """An entry with every index that it holds converted."""
     new = dict(entry)
     for key in ("pointee", "elem", "resume", "yields", "returns"):

@@ -115,7 +115,7 @@ def expose_standard(
 def _expose(
     toolchain: Toolchain, items: Sequence[Private], target: str, progress: Callable[[str], None]
 ) -> Path | None:
-    known = _exposed(toolchain, target)
+    known = _listed(_exposed_file(toolchain, target))
     refused = _listed(_refused_file(toolchain, target))
     named = {(item.file, item.line) for item in (*known, *refused)}
     wanted = {
@@ -173,10 +173,6 @@ def _refused_file(toolchain: Toolchain, target: str) -> Path:
     """What was wanted and cannot be opened: it is not tried again."""
     plain = sysroot_path(toolchain, target)
     return plain.with_name(f"{plain.name}-not-exposed.json")
-
-
-def _exposed(toolchain: Toolchain, target: str) -> tuple[Private, ...]:
-    return _listed(_exposed_file(toolchain, target))
 
 
 def _list(file: Path, items: Iterable[Private]) -> None:
